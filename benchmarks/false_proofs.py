@@ -15,7 +15,7 @@ Of a function in which an operation was discharged, the statements that lead to 
 around and before it on which it depends, and their tests. What they need from outside (parameters, attributes, calls
 of other functions) is made up, again and again: zeros, ties, tiny and large numbers of both signs, masks that are
 empty. Where every operand of the operation is finite and within reach of its contract, and its result or gradient is
-not finite, the proof is false. Slices whose tests fail, or that raise, say nothing.
+not finite, nor what its statement makes of it, the proof is false. Slices whose tests fail, or that raise, say nothing.
 
 Nothing of the packages is imported; the slices themselves are executed: run it on packages that you would install.
 """
@@ -93,6 +93,7 @@ class Slice:
 
     statements: list[ast.stmt]
     operation: ast.expr
+    outcome: ast.expr  # what its statement computes of it
     operands: list[ast.expr]
     inputs: dict[str, ast.arg | None]  # what must be made up, with its parameter
     called: frozenset[str]  # names and attributes that it calls
@@ -125,8 +126,11 @@ def proofs(paths: Sequence[Path]) -> Iterator[tuple[Diagnostic, ast.Module]]:
                 yield from ((d, tree) for d in found)
 
 
-def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
-    """The slice that ends in a discharged operation. Raises UnsuitedError."""
+def cut(diagnostic: Diagnostic, tree: ast.Module, whole: bool = False) -> Slice:
+    """The slice that ends in a discharged operation, or in what its `whole` statement makes of it.
+
+    Raises UnsuitedError.
+    """
     path = _path_to(diagnostic, tree)
     operation = path[-1]
     if not isinstance(operation, ast.expr):
@@ -138,7 +142,8 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     if any(isinstance(n, ast.comprehension | ast.Lambda) for n in around):
         raise UnsuitedError("in a lambda, or where a comprehension loops")
     statements = _before(around, operation)
-    needed = _names(operation)
+    outcome = _outcome(path) if whole else operation
+    needed = _names(outcome)
     kept: list[ast.stmt] = []
     for statement in reversed(statements):
         changed = _changed(statement)
@@ -163,16 +168,16 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     steps = [ast.copy_location(Leaving().visit(copy.deepcopy(s)), s) for s in (*constants, *kept[::-1])]
     assumed = premises.read(diagnostic.assumes)
     if assumed.shifted or assumed.apart:
-        operation = copy.deepcopy(operation)
+        operation = outcome = copy.deepcopy(operation)
         watch = premises.Additions()
         steps = watch.visit(ast.Module(steps, [])).body
         for node in (operation, *methods.values()):
             watch.visit(node)
     parameters = _parameters(function)
-    nodes = (*steps, *methods.values(), operation)
+    nodes = (*steps, *methods.values(), outcome)
     made = {
         name: parameters.get(name)
-        for name in sorted(_unbound([*steps, *methods.values()], operation) - _of_torch(tree).keys())
+        for name in sorted(_unbound([*steps, *methods.values()], outcome) - _of_torch(tree).keys())
         if name in parameters or name not in KNOWN
     }
     called = {_last(n.func) for s in nodes for n in ast.walk(s) if isinstance(n, ast.Call)}
@@ -198,6 +203,7 @@ def cut(diagnostic: Diagnostic, tree: ast.Module) -> Slice:
     return Slice(
         steps,
         operation,
+        outcome,
         _operands(operation),
         made,
         frozenset(called),
@@ -445,6 +451,25 @@ def _changed(node: ast.AST) -> set[str]:
     return found
 
 
+def _outcome(path: Sequence[ast.AST]) -> ast.expr:
+    """What the statement of an operation computes of its result, as far as torch does."""
+    found = path[-1]
+    for inner, outer in itertools.pairwise(reversed(path)):
+        if not _computes(outer, inner):
+            break
+        found = outer if isinstance(outer, ast.expr) else found
+    assert isinstance(found, ast.expr)
+    return found
+
+
+def _computes(outer: ast.AST, inner: ast.AST) -> bool:
+    if isinstance(outer, ast.Attribute):
+        return hasattr(torch.Tensor, outer.attr)
+    if isinstance(outer, ast.Call):
+        return outer.func is inner or _root(outer.func) in ("torch", "F", "math")
+    return isinstance(outer, ast.BinOp | ast.UnaryOp | ast.Compare | ast.keyword | ast.Tuple | ast.List)
+
+
 def _names(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
 
@@ -590,6 +615,10 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
         compile(ast.fix_missing_locations(ast.Expression(o)), "<operand>", "eval") for o in part.operands
     ]
     whole = compile(ast.fix_missing_locations(ast.Expression(_over_operands(part))), "<operation>", "eval")
+    outcome = None
+    if part.outcome is not part.operation:
+        after = ast.fix_missing_locations(ast.Expression(_over_result(part)))
+        outcome = compile(after, "<outcome>", "eval")
     felt = part.graded and diagnostic.discharged_by not in WITHOUT_GRADIENT
     runs = 0
     for attempt in range(tries):
@@ -598,7 +627,7 @@ def falsified(part: Slice, diagnostic: Diagnostic, tries: int, seed: int) -> tup
             exec(steps, space)
             premises.hold(part.premises, space)
             values = [eval(code, space) for code in operands]
-            failure = _failure(whole, values, felt, space)
+            failure = _failure(whole, outcome, values, felt, space)
         except UnsuitedError:  # it takes too long
             raise
         except Exception:
@@ -677,6 +706,26 @@ def _over_operands(part: Slice) -> ast.expr:
     return copied
 
 
+def _over_result(part: Slice) -> ast.expr:
+    """What the statement computes, over a variable that holds the result of the operation."""
+
+    class Replace(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            if node is part.operation:
+                return ast.Name("_result", ast.Load())
+            fields = {name: self._copied(value) for name, value in ast.iter_fields(node)}
+            return type(node)(**fields)
+
+        def _copied(self, value: object) -> object:
+            if isinstance(value, list):
+                return [self._copied(one) for one in value]
+            return self.visit(value) if isinstance(value, ast.AST) else value
+
+    copied = Replace().visit(part.outcome)
+    assert isinstance(copied, ast.expr)
+    return copied
+
+
 def _shallow(node: ast.expr) -> ast.expr:
     """A copy whose operands are the very nodes of the original."""
     if isinstance(node, ast.BinOp):
@@ -688,27 +737,42 @@ def _shallow(node: ast.expr) -> ast.expr:
     return ast.Call(function, list(node.args), list(node.keywords))
 
 
-def _failure(whole: object, values: list[object], felt: bool, space: dict[str, object]) -> str:
-    """The operands for which the operation, or its gradient, is not finite although they are; "" where it is."""
+def _failure(
+    whole: CodeType, outcome: CodeType | None, values: list[object], felt: bool, space: dict[str, object]
+) -> str:
+    """The operands for which the operation, or its gradient, is not finite although they are, nor what becomes of it."""
     if not all(map(_is_finite, values)) or not any(isinstance(v, torch.Tensor) for v in values):
         return ""
+    if _overflows(values):
+        return ""
+    return _broken(whole, outcome, values, felt, space)
+
+
+def _broken(
+    whole: CodeType, outcome: CodeType | None, values: list[object], felt: bool, space: dict[str, object]
+) -> str:
+    """What is not finite of an operation, or of its `outcome`: its value, or the gradient of an operand; else ""."""
     leaves = [
         v.detach().clone().requires_grad_(felt and v.requires_grad)
         if isinstance(v, torch.Tensor) and v.is_floating_point()
         else v
         for v in values
     ]
-    result = eval(whole, space | {f"_operand{i}": v for i, v in enumerate(leaves)})  # type: ignore[call-overload]
-    if not isinstance(result, torch.Tensor) or _overflows(values):
+    result = eval(whole, space | {f"_operand{i}": v for i, v in enumerate(leaves)})
+    if not isinstance(result, torch.Tensor):
         return ""
-    if not _is_finite(result):
-        return f"{_all_shown(values)} -> {_shown(result)}"
-    if felt and result.requires_grad:
+    told = f"{_all_shown(values)} -> {_shown(result)}" if not _is_finite(result) else ""
+    if outcome is not None:
+        became = eval(outcome, space | {"_result": result})
+        result = became if isinstance(became, torch.Tensor | float | int) else result
+        told = told if not _is_finite(result) else ""
+    if not told and felt and isinstance(result, torch.Tensor) and result.requires_grad:
         result.sum().backward()
-        for leaf in leaves:
-            if isinstance(leaf, torch.Tensor) and leaf.grad is not None and not _is_finite(leaf.grad):
-                return f"{_all_shown(values)} -> gradient {_shown(leaf.grad)}"
-    return ""
+        spoiled = (v.grad for v in leaves if isinstance(v, torch.Tensor) and v.grad is not None)
+        told = next(
+            (f"{_all_shown(values)} -> gradient {_shown(g)}" for g in spoiled if not _is_finite(g)), ""
+        )
+    return told
 
 
 def _overflows(values: list[object]) -> bool:
@@ -751,6 +815,18 @@ def _limit(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
+def left_over(failure: str, diagnostic: Diagnostic, tree: ast.Module, options: argparse.Namespace) -> str:
+    """A failure, unless the statement of the operation makes something finite of what it yields, whenever it runs."""
+    try:
+        part = cut(diagnostic, tree, whole=True)
+    except UnsuitedError:  # what else stands in the statement cannot be run here
+        return failure
+    if part.outcome is part.operation:
+        return failure
+    runs, remaining = falsified(part, diagnostic, options.tries, options.seed)
+    return remaining if runs else failure
+
+
 def search(root: Path, options: argparse.Namespace) -> "Found":
     """Runs the proofs of a folder or file; those that are false are printed, too."""
     found = Found(root.name)
@@ -764,6 +840,7 @@ def search(root: Path, options: argparse.Namespace) -> "Found":
             with _limit(SECONDS):
                 part = cut(diagnostic, tree)
                 runs, failure = falsified(part, diagnostic, options.tries, options.seed)
+                failure = failure and left_over(failure, diagnostic, tree, options)
         except (UnsuitedError, SyntaxError, ValueError, TypeError) as error:
             found.causes[str(error)] += 1
             continue

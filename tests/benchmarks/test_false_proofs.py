@@ -1,5 +1,6 @@
 """The search for false proofs: it reaches an operation, and finds the operands for which a proof is false."""
 
+import argparse
 import ast
 import sys
 from dataclasses import replace
@@ -16,15 +17,37 @@ false_proofs = pytest.importorskip("false_proofs")
 
 def searched(code: str, expression: str, *assumes: str) -> tuple[int, str]:
     """What the search finds of an expression, as if it had been proved safe, or safe as long as something holds."""
-    row = next(i for i, line in enumerate(code.split("\n"), 1) if expression in line)
-    column = code.split("\n")[row - 1].index(expression) + 1
-    span = Span(Position(row, column), Position(row, column + len(expression)))
-    proved = Diagnostic(
-        "SL101", "", "f.py", span, "", Severity.ERROR, Status.DISCHARGED, Level.POSSIBLE, expression
-    )
+    proved = proof_of(code, expression)
     part = false_proofs.cut(replace(proved, discharged_by="range", assumes=assumes), ast.parse(code))
     found: tuple[int, str] = false_proofs.falsified(part, proved, 120, 0)
     return found
+
+
+def proof_of(code: str, expression: str) -> Diagnostic:
+    row = next(i for i, line in enumerate(code.split("\n"), 1) if expression in line)
+    column = code.split("\n")[row - 1].index(expression) + 1
+    span = Span(Position(row, column), Position(row, column + len(expression)))
+    return Diagnostic(
+        "SL101", "", "f.py", span, "", Severity.ERROR, Status.DISCHARGED, Level.POSSIBLE, expression
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "remains"),
+    [
+        ("torch.sqrt(y).detach() + z - z.detach()", False),
+        ("torch.exp(1 / torch.sqrt(y)) > 3", False),
+        ("torch.sqrt(y) + z", True),
+        ("torch.sqrt(y).clamp(min=1)", True),
+        ("h(torch.sqrt(y))", True),
+        ("[torch.sqrt(y) for _ in unknown()]", True),
+    ],
+)
+def test_what_the_rest_of_a_statement_makes_finite_is_no_failure(statement: str, remains: bool) -> None:
+    code = f"import torch\ndef f(x, h):\n    y = x.relu()\n    z = y + 1\n    return {statement}\n"
+    options = argparse.Namespace(tries=120, seed=0)
+    left = false_proofs.left_over("0", proof_of(code, "torch.sqrt(y)"), ast.parse(code), options)
+    assert bool(left) is remains
 
 
 def test_a_false_proof_is_found() -> None:
