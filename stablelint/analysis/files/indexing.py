@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
@@ -94,12 +95,29 @@ def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
             function = FunctionInfo(statement, module, info)
-            kept = info.setters if function.has_decorator("setter") else info.methods
-            kept.setdefault(statement.name, function)
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            info.fields[statement.target.id] = statement.value
-        elif isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    info.fields[target.id] = statement.value
+            if function.has_decorator("setter"):
+                info.setters.setdefault(statement.name, function)
+            elif not function.has_decorator("deleter"):
+                info.methods[statement.name] = function
+                info.fields.pop(statement.name, None)
+            continue
+        if isinstance(statement, ast.AnnAssign | ast.Assign):
+            named = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            given = {target.id: statement.value for target in named if isinstance(target, ast.Name)}
+        else:
+            given = {
+                name: None for name in _bound_in(statement) if name in info.fields or name in info.methods
+            }
+        info.fields.update(given)
+        for name in given.keys() & info.methods.keys():
+            del info.methods[name]
     return info
+
+
+def _bound_in(statement: ast.stmt) -> Iterator[str]:
+    """The names that a loop, a branch or another statement of a class body may bind anew."""
+    for part in ast.walk(statement) if not isinstance(statement, ast.Expr | ast.ClassDef) else ():
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
+        elif isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield part.name

@@ -44,6 +44,7 @@ class Interface:
             sorted(module.rebound),
             module.stars,
             options,
+            sorted((name, sorted(attrs)) for name, attrs in module.patched.items()),
         )
 
     def digest_of(self, names: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -321,6 +322,11 @@ class ClassInfo:
         """Its name."""
         return self.node.name
 
+    @property
+    def patched(self) -> frozenset[str]:
+        """The attributes that its file sets on it from outside; "" stands for any."""
+        return self.module.patched.get(self.name, frozenset())
+
     @cached_property
     def reassigned(self) -> frozenset[str]:
         """Attributes that are assigned after construction."""
@@ -419,6 +425,19 @@ class ModuleInfo:
         """The top-level names that are assigned another name, with that."""
         given = self.assignments.items()
         return [(name, v.id) for name, values in given for v in values if isinstance(v, ast.Name)]
+
+    @cached_property
+    def patched(self) -> Mapping[str, frozenset[str]]:
+        """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
+        text, found = self.source.text, dict[str, set[str]]()
+        by_call = "setattr(" in text
+        names = [name for name in self.classes if by_call or f"{name}." in text]
+        of_class = rf"\b({'|'.join(names)})\b"
+        forms = rf"{of_class}\.(\w+)[ \t]*=(?!=)", rf"\bsetattr\(\s*{of_class}\s*,\s*(?:[\"'](\w+)[\"'])?"
+        for form in forms[: 1 + by_call] if names else ():
+            for name, attr in re.findall(form, text):
+                found.setdefault(name, set()).add(attr)
+        return {name: frozenset(attrs) for name, attrs in found.items()}
 
     @cached_property
     def heirs(self) -> dict[str, list[str]]:

@@ -15,7 +15,13 @@ from stablelint.analysis.interpret.calls.methods import REFILLING, call_method, 
 from stablelint.analysis.interpret.calls.opaque import opaque
 from stablelint.analysis.interpret.objects import classes, lookup
 from stablelint.analysis.interpret.objects.annotated import annotated_objects
-from stablelint.analysis.interpret.objects.lineage import ancestors, find_method, is_dataclass, is_module
+from stablelint.analysis.interpret.objects.lineage import (
+    ancestors,
+    find_method,
+    is_dataclass,
+    is_module,
+    is_patched,
+)
 from stablelint.analysis.interpret.objects.lookup import taken
 from stablelint.analysis.interpret.objects.options import options_of
 from stablelint.analysis.interpret.operations import layers
@@ -355,6 +361,10 @@ def _call_instance(
         if own is not None:
             return call_value(own, positional, keywords, node, frame)
         method = find_method(info, name, frame)
+        if method is not None and is_patched(info, name, frame):
+            return call_value(
+                classes.class_attribute(info, name, frame), positional, keywords, node, frame, target
+            )
         if method is not None:
             result = inline.call_function(method, positional, target, node, frame, keywords)
             classes.forget_touched(target, method, frame)

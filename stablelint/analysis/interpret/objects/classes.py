@@ -24,6 +24,7 @@ from stablelint.analysis.interpret.objects.lineage import (
     inherits_from,
     is_dataclass,
     is_module,
+    is_patched,
     is_tuple,
     overriding,
 )
@@ -471,7 +472,9 @@ def class_attribute(info: ClassInfo, attr: str, frame: Frame) -> Value:
     """`Class.attr`."""
     for ancestor in ancestors(info, frame):
         if attr in ancestor.methods:
-            return function_value(ancestor.methods[attr], frame)
+            return replace(
+                function_value(ancestor.methods[attr], frame), assumed=is_patched(info, attr, frame)
+            )
         default = ancestor.fields.get(attr)
         if default is not None:
             return _default(default, attr, ancestor, frame)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from stablelint.analysis.files.indexing import class_of
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.files.reading import FunctionNode
+from stablelint.analysis.interpret.objects.lineage import is_remade
 from stablelint.analysis.values.lists import CALLABLE
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
@@ -50,7 +51,7 @@ def named_tuple(name: str, fields: Sequence[str], node: ast.Call, frame: Frame) 
 
 
 def class_value(info: ClassInfo, frame: Frame) -> Value:
-    """A class as a value."""
+    """A class as a value; what its text says is assumed where other code has a hand in what it makes."""
     return Value(
         "class",
         frame.graph.key("class", id(info.node)),
@@ -58,4 +59,5 @@ def class_value(info: ClassInfo, frame: Frame) -> Value:
         node=info.node,
         data=info,
         name=info.name,
+        assumed=is_remade(info, frame),
     )

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind
-from stablelint.syntax.names import dotted, last_name, names_layer
+from stablelint.syntax.names import called_name, dotted, last_name, names_layer
 
 _DEPTH = 8
+_DECORATORS = frozenset({"dataclass", "final", "total_ordering", "runtime_checkable", "define", "frozen"})
+_METACLASSES = frozenset({"ABCMeta", "EnumMeta", "EnumType", "type"})
+_HOOKS = frozenset({"__new__", "__init_subclass__"})
 _KNOWN_ROOTS = sys.stdlib_module_names | {"torch", "object", "dict", "list", "tuple", "Exception"}
 
 
@@ -50,6 +53,16 @@ def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None
     return None
 
 
+def is_patched(info: ClassInfo, name: str, frame: Frame) -> bool:
+    """Whether a file that defines a class, or a base up to the one that has a method, sets that anew."""
+    for ancestor in ancestors(info, frame):
+        if not ancestor.patched.isdisjoint((name, "")):
+            return True
+        if name in ancestor.methods:
+            break
+    return False
+
+
 def overriding(info: ClassInfo, name: str, frame: Frame) -> list[ClassInfo]:
     """The subclasses in the same file for which a name stands for something else, their own or inherited."""
     own = definition(info, name, frame)
@@ -75,6 +88,17 @@ def is_dataclass(info: ClassInfo) -> bool:
     """Whether the class body's annotated fields become `__init__` parameters."""
     decorators = [d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list]
     return is_tuple(info) or any(last_name(decorator) == "dataclass" for decorator in decorators)
+
+
+def is_remade(info: ClassInfo, frame: Frame) -> bool:
+    """Whether a decorator, a metaclass or a base may change a class, or `__new__` makes objects of another one."""
+    decorators = {called_name(d) for d in info.node.decorator_list}
+    if not decorators <= _DECORATORS or "__new__" in info.methods:
+        return True
+    above = ancestors(info, frame) if info.node.bases or info.node.keywords else ()
+    kinds = (keyword.value for one in above for keyword in one.node.keywords if keyword.arg == "metaclass")
+    hooks = (one.methods.keys() & _HOOKS for one in above[1:])
+    return any(last_name(kind) not in _METACLASSES for kind in kinds) or any(hooks)
 
 
 def is_tuple(info: ClassInfo) -> bool:

@@ -227,18 +227,18 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         return frame.graph.unknown(attr, node)
     if base.kind is Kind.NAMESPACE:
         found = _read_here(namespace(f"{base.data}.{attr}", frame), node, frame)
-        return replace(found, assumed=True) if base.assumed and found.kind in CALLABLE else found
+        return _as_sure(found, base)
     if base.kind is Kind.INSTANCE:
         found = classes.instance_attribute(base, attr, node, frame)
         inherited = attr in _OF_LAYERS and found.op == "attribute"
         if inherited and keeps_of_layer(base.data[0], attr, frame):
             return _of_layer(found, attr, node)
-        return _read_here(found, node, frame)
+        return _read_here(_as_sure(found, base), node, frame)
     if base.kind is Kind.LAYER and attr in base.data.arguments:
         argument: Value = base.data.arguments[attr]
         return argument
     if base.kind is Kind.CLASS:
-        return classes.class_attribute(base.data, attr, frame)
+        return _as_sure(classes.class_attribute(base.data, attr, frame), base)
     if base.op in ("finfo", "iinfo"):
         return _finfo_field(base, attr, node, frame)
     if base.kind is Kind.MAPPING and isinstance(base.data, dict) and attr in base.data:
@@ -284,6 +284,11 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
     if attr in _OF_LAYERS and is_known_layer(base, frame):
         return _of_layer(value, attr, node)
     return _of_parameter(base, attr, node, value, frame)
+
+
+def _as_sure(found: Value, base: Value) -> Value:
+    """What is looked up in a thing, in whose place another may stand where it may stand in that of the thing."""
+    return replace(found, assumed=True) if base.assumed and found.kind in CALLABLE else found
 
 
 def _of_layer(value: Value, attr: str, node: ast.AST) -> Value:

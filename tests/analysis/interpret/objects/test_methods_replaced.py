@@ -1,0 +1,89 @@
+"""Methods in whose place others stand: by the class body, its file, another file, a decorator, a metaclass or a base."""
+
+from pathlib import Path
+
+import pytest
+
+from stablelint.analysis.check import AnalysisOptions, check_source
+from stablelint.diagnostic import Status
+from tests.analysis.support import CATALOG, proved, unmet
+
+GUARDED = "    def g(self, z):\n        return z.abs() + 1\n"
+OTHER = "    def h(self, z):\n        return z\n"
+PLAIN = f"class C:\n{GUARDED}"
+CALL = "\ndef f(x: torch.Tensor):\n    return 1 / C().g(x)\n"
+MADE = "class D:\n    def g(self, z):\n        return z\n\n"
+
+
+def statuses(folder: Path, classes: str) -> list[Status]:
+    """What is said of the quotient where the classes stand in another file."""
+    (folder / "pkg").mkdir()
+    for name, text in {"__init__.py": "", "other.py": f"import torch\n{classes}"}.items():
+        (folder / "pkg" / name).write_text(text)
+    path, source = folder / "pkg" / "program.py", f"import torch\nfrom pkg.other import C\n{CALL}"
+    found = check_source(source.encode(), str(path), CATALOG, AnalysisOptions(root=folder, discharged=True))
+    return [d.status for d in (*found.diagnostics, *found.discharged) if d.code == "SL102"]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        f"{PLAIN}{OTHER}    g = h\n",
+        f"class C:\n{GUARDED}{GUARDED.replace('.abs() + 1', '')}",
+        f"{PLAIN}    if torch.cuda.is_available():\n        def g(self, z):\n            return z\n",
+        f"{PLAIN}    for g in [len]:\n        pass\n",
+        f"class B:\n{GUARDED}{OTHER}    g = h\nclass C(B):\n    pass\n",
+    ],
+)
+def test_the_last_definition_in_a_class_body_counts(classes: str, tmp_path: Path) -> None:
+    assert statuses(tmp_path, classes) == [Status.UNGUARDED]
+    assert unmet(classes + CALL, "import torch\n") != []
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        f"{PLAIN}C.g = lambda self, z: z\n",
+        f"{PLAIN}setattr(C, 'g', lambda self, z: z)\n",
+        f"{PLAIN}for name in ['g']:\n    setattr(C, name, lambda self, z: z)\n",
+        f"{PLAIN}def patch():\n    C.g = lambda self, z: z\npatch()\n",
+        f"class B:\n{GUARDED}class C(B):\n    pass\nB.g = lambda self, z: z\n",
+        f"def swap(c):\n    c.g = lambda self, z: z\n    return c\n@swap\n{PLAIN}",
+        f"class M(type):\n    pass\nclass C(metaclass=M):\n{GUARDED}",
+        f"class B:\n    def __init_subclass__(cls):\n        cls.g = len\nclass C(B):\n{GUARDED}",
+        f"{MADE}class C:\n    def __new__(cls):\n        return D()\n{GUARDED}",
+        f"{MADE}class B:\n    def __new__(cls):\n        return D()\nclass C(B):\n{GUARDED}",
+    ],
+)
+def test_a_method_that_other_code_may_replace_proves_nothing(classes: str, tmp_path: Path) -> None:
+    assert statuses(tmp_path, classes) == [Status.ASSUMED]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        PLAIN,
+        f"{PLAIN}C.count = 0\n",
+        f"from abc import ABCMeta\nclass C(metaclass=ABCMeta):\n{GUARDED}",
+        f"from dataclasses import dataclass\n@dataclass\n{PLAIN}",
+        f"class B:\n{GUARDED}class C(B):\n    pass\nC.h = len\n",
+    ],
+)
+def test_a_method_that_stays_proves(classes: str, tmp_path: Path) -> None:
+    assert statuses(tmp_path, classes) == [Status.DISCHARGED]
+
+
+def test_an_object_that_is_called_may_have_another_method_for_it() -> None:
+    code = (
+        "class C:\n    def __call__(self, z):\n        return z.abs() + 1\ndef f(x):\n    return 1 / C()(x)\n"
+    )
+    assert proved(code, "import torch\n") != []
+    assert proved(f"{code}C.__call__ = lambda self, z: z\n", "import torch\n") == []
+
+
+def test_a_deleter_is_not_the_property() -> None:
+    code = (
+        "class C:\n    @property\n    def e(self):\n        return 1\n    @e.deleter\n    def e(self):\n        pass\n"
+        "def f(x: torch.Tensor):\n    return 1 / (x.abs() + C().e)\n"
+    )
+    assert proved(code, "import torch\n") != []
