@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
 from stablelint.codemod.flow.nodes import VIEWS, readers, root_name, title, unsigned, viewed, whole
 from stablelint.codemod.guards.already import is_offset
-from stablelint.codemod.guards.bound import QUOTIENTS, applied, by_name, moved, operand_of_clamp, role_of
+from stablelint.codemod.guards.bound import (
+    QUOTIENTS,
+    applied,
+    by_name,
+    moved,
+    operand_of_clamp,
+    role_of,
+)
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
@@ -35,6 +43,7 @@ _OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
 _REDUCED = (*VIEWS, "sum", "detach")
 _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
+_ONE = re.compile(r"^\$(\w+)\.masked_fill\(\$\1 == 0, 1\)$")
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
@@ -115,6 +124,15 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
     roots = (applied(tree, one, "sqrt") or one for one in _read(tree, value))
     roles = {role_of(tree, one) for root in roots for one in _read(tree, root)}
     return spread if roles and roles <= QUOTIENTS else None
+
+
+def divides_all(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
+    """The proposal of a 1 for the 0 of a name as one for the spread that the name holds, where several divide by it."""
+    operand, function = _ONE.match(proposal.template), function_of(tree, node)
+    if operand is None or function is None or not isinstance(node, ast.Name):
+        return None
+    spread = _divided_by(tree, node) if len(list(readers(function, node.id))) > 1 else None
+    return None if spread is None else (moved(tree, proposal, operand[1], spread), spread)
 
 
 def _is_spread(node: ast.expr) -> bool:

@@ -41,6 +41,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         check_agrees,
         check_compared,
         check_possible,
+        check_power,
         check_cured,
         check_unwritten,
         check_not_empty,
@@ -241,11 +242,31 @@ def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     names = {root_name(one.value if isinstance(one, ast.Subscript) else one) for one in targets}
     if isinstance(keeper, ast.Expr) or _is_kept(tree, node, names, targets):
         raise Withheld("an object keeps this logarithm as it is, and -inf may be meant")
+    within = set(above)
     sums = (one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add))
-    for name in (one for each in sums for one in (each.left, each.right) if isinstance(one, ast.Name)):
-        given = definition(tree, name)
-        if given is not None and any(_calls(one, "max", "amax") for one in descendants(given.value)):
-            raise Withheld(f"`{name.id}`, the largest of the exponents, is added again: -inf is meant")
+    for term in (one for each in sums for one in (each.left, each.right) if one not in within):
+        if any(_calls(one, "max", "amax") for made in _made_from(tree, term) for one in descendants(made)):
+            raise Withheld(
+                f"`{ast.unparse(term)}`, the largest of the exponents, is added again: -inf is meant"
+            )
+
+
+def _made_from(tree: Tree, node: ast.expr) -> list[ast.expr]:
+    """All that a function may compute an expression from: what it gives the names in it, or appends to them, and so on."""
+    function = function_of(tree, node)
+    made, names = [node], set[str]()
+    given: dict[str, list[ast.expr]] = {}
+    for one in descendants(function) if function is not None else ():
+        if isinstance(one, ast.Assign):
+            for target in one.targets:
+                given.setdefault(root_name(target), []).append(one.value)
+        elif _calls(one, "append") and isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+            given.setdefault(root_name(one.func), []).extend(one.args)
+    for part in made:
+        new = {one.id for one in loads(part)} - names
+        names |= new
+        made += [value for name in sorted(new) for value in given.get(name, ())]
+    return made
 
 
 def _is_kept(tree: Tree, node: ast.expr, names: set[str], targets: list[ast.expr]) -> bool:
@@ -264,6 +285,25 @@ def _is_kept(tree: Tree, node: ast.expr, names: set[str], targets: list[ast.expr
 
 def _calls(node: ast.AST, *names: str) -> bool:
     return isinstance(node, ast.Call) and called_name(node) in names
+
+
+def check_power(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Raise Withheld where a bound is proposed for a power under a logarithm: it underflows, and the multiple does not."""
+    match node:
+        case (
+            ast.BinOp(op=ast.Pow(), right=exponent)
+            | ast.Call(func=ast.Attribute(attr="pow"), args=[*_, exponent])
+        ):
+            is_open = not is_number(exponent)
+        case _:
+            return
+    above = [link.parent for link in tree.ancestors(node)][:2]
+    if (
+        is_open
+        and any(_calls(one, "log", "log2", "log10") for one in above)
+        and ".clamp" in proposal.template
+    ):
+        raise Withheld(f"write the logarithm of `{ast.unparse(node)}` as a multiple of that of its base")
 
 
 def check_cured(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

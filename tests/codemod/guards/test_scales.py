@@ -613,3 +613,12 @@ def test_what_is_not_called_a_logarithm_is_not_bounded_for_what_its_arguments_ar
     source = f"{HEAD}def f(self, log_std):\n    return torch.exp(-self.kl(log_std))\n"
     change = proposal(source, "-self.kl(log_std)", EXP, x="-self.kl(log_std)")
     assert "clamp(min=-88.0)" in rewritten(source, change)
+
+
+def test_a_deviation_by_which_several_are_divided_is_1_where_it_is_0_for_all() -> None:
+    source = f"{HEAD}def f(x, y):\n    s = x.std(0)\n    return (x - x.mean(0)) / s, y / s\n"
+    at = Binding("s", span_of(source, "s", start=source.index("/ s")))
+    change = replace(proposal(source, "s", "$s.masked_fill($s == 0, 1)", s=at), span=at.span)
+    given = "    x_std = x.std(0)\n    s = x_std.masked_fill(x_std == 0, 1)\n"
+    after = f"def f(x, y):\n{given}    return (x - x.mean(0)) / s, y / s\n"
+    assert body(rewritten(source, change)) == after

@@ -335,3 +335,27 @@ def test_the_share_of_what_agrees_in_an_empty_selection_is_no_0() -> None:
     template = "$x.mean() if $x.numel() > 0 else $x.sum()"
     change = proposal(source, "(p == t).float().mean()", template, x="(p == t).float()")
     assert "a share of nothing is no 0" in withheld(source, change)
+
+
+@pytest.mark.parametrize(("power", "is_made"), [("v.pow(w)", False), ("v ** w", False), ("v ** 2", True)])
+def test_a_power_under_a_logarithm_gets_no_bound_that_its_multiple_does_without(
+    power: str, is_made: bool
+) -> None:
+    source = f"import torch\ndef f(v, w):\n    return torch.log({power})\n"
+    change = proposal(source, power, "$x.clamp_min(1e-30)", x=Binding(power, span_of(source, power)))
+    if is_made:
+        assert "clamp_min(1e-30)" in rewritten(source, change)
+    else:
+        assert "as a multiple of that of its base" in withheld(source, change)
+
+
+@pytest.mark.parametrize(("largest", "is_meant"), [("op.amax()", True), ("op.mean()", False)])
+def test_largest_exponents_that_are_gathered_and_added_again_mean_an_infinity(
+    largest: str, is_meant: bool
+) -> None:
+    gathered = f"    for op in ops:\n        m = {largest}\n        shifts.append(m.detach())\n"
+    source = f"import torch\ndef f(d, ops):\n    shifts = []\n{gathered}    y = torch.log(d) + sum(shifts)\n    return y\n"
+    if is_meant:
+        assert "-inf is meant" in withheld(source, bounded(source))
+    else:
+        assert "clamp_min" in rewritten(source, bounded(source))
