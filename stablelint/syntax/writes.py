@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from stablelint.syntax.names import base_name, spelled
+from stablelint.syntax.names import base_name, called_name, spelled
 
 HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})
 """Methods by which something else may take the place of what a module takes or yields."""
@@ -66,6 +66,7 @@ class Touched:
     assigned: frozenset[str]
     called: frozenset[str]
     others: frozenset[str] = frozenset()  # attributes of other objects, or of the class, that it assigns
+    any: bool = False  # it sets attributes of `self` whose names do not stand there
 
 
 def touched(nodes: Iterable[ast.AST]) -> Touched:
@@ -73,16 +74,28 @@ def touched(nodes: Iterable[ast.AST]) -> Touched:
     found: set[str] = set()
     called: set[str] = set()
     others: set[str] = set()
+    anything = False
     for node in nodes:
         if type(node) is ast.Attribute or type(node) is ast.Subscript:
+            anything = anything or getattr(node, "attr", "") == "__dict__"
             if type(node.ctx) is ast.Store:
                 found.add(written_attribute(node))
                 if type(node) is ast.Attribute and not is_of_self(node):
                     others.add(node.attr)
+        elif type(node) is ast.Call and type(node.func) is ast.Name:
+            anything = anything or sets_any(node)
         elif type(node) is ast.Call and type(node.func) is ast.Attribute:
             receiver = node.func.value
             if type(receiver) is ast.Name and receiver.id == "self":
                 called.add(node.func.attr)
             if is_in_place(node.func.attr) or node.func.attr in HOOKS:
                 found.add(written_attribute(receiver))
-    return Touched(frozenset(found - {""}), frozenset(called), frozenset(others))
+    return Touched(frozenset(found - {""}), frozenset(called), frozenset(others), anything)
+
+
+def sets_any(call: ast.Call) -> bool:
+    """Whether a call is `vars(self)`, or one of `setattr` that sets whatever attribute of `self` it is told to."""
+    if called_name(call) not in ("vars", "setattr") or not call.args:
+        return False
+    named = len(call.args) > 1 and type(call.args[1]) is ast.Constant
+    return type(call.args[0]) is ast.Name and call.args[0].id == "self" and not named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,10 @@ from stablelint.analysis.files.reading import (
 from stablelint.syntax.names import imported_module, imported_names
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import SCOPES, descendants
+
+_REMADE = re.compile(
+    r"\b(\w+)\.__(?:code|defaults|kwdefaults)__"
+)  # functions that are another one afterwards
 
 
 def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
@@ -35,6 +40,8 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
             module.rebound |= frozenset(entered_names(statement, known))
     if "exec(" in text and any(getattr(n, "id", "") == "exec" for n in descendants(source.tree)):
         module.rebound |= frozenset(known)
+    if "__code__" in text or "defaults__" in text:
+        module.rebound |= frozenset(_REMADE.findall(text))
     if ".add_argument(" in text:
         module.options = options_in(source.tree)
     if "sys.path." in text:

@@ -42,7 +42,7 @@ from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants
-from stablelint.syntax.writes import Touched, names_written, touched, written_attribute
+from stablelint.syntax.writes import Touched, names_written, sets_any, touched, written_attribute
 
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
 
@@ -260,7 +260,10 @@ class FunctionInfo:
 
     def note(self, seen: Glance) -> None:
         """Takes over what a look at its text has shown."""
-        self.touches = Touched(frozenset(seen.assigned), frozenset(seen.called), frozenset(seen.written))
+        calls = (call for name in ("setattr", "vars") for call in seen.calls.get(name, ()))
+        anything = "__dict__" in seen.loads or any(map(sets_any, calls))
+        assigned, called = frozenset(seen.assigned), frozenset(seen.called)
+        self.touches = Touched(assigned, called, frozenset(seen.written), anything)
         self.changed = frozenset(seen.changed - {""})
         self.calls = [call for calls in seen.calls.values() for call in calls]
         self.bindings = bindings_among(seen.nodes)
@@ -332,6 +335,11 @@ class ClassInfo:
         """Attributes that are assigned after construction."""
         later = self.methods.keys() - self.builders
         return frozenset().union(*(self.touches(name).assigned for name in later))
+
+    @cached_property
+    def sets_any(self) -> bool:
+        """Whether a method sets attributes of `self` whose names do not stand in its text."""
+        return any(method.touches.any for method in self.methods.values())
 
     @cached_property
     def assigned_unseen(self) -> frozenset[str]:

@@ -162,7 +162,8 @@ def _layer_method(receiver: Value, attr: str, positional: list[Value], node: ast
         return _rebound(grown, attr, node, frame)
     if attr in layers.MODULE_METHODS:
         return _module_method(receiver, attr, positional, node, frame)
-    if attr in HOOKS and isinstance(node.func, ast.Attribute) and _may_answer(positional):
+    hooked = attr in HOOKS and _may_answer(positional)
+    if (hooked or attr in layers.REARRANGING) and isinstance(node.func, ast.Attribute):
         changed(receiver, layers.opaque(receiver, frame), node.func.value, frame)
     return frame.graph.unknown(attr, node)
 
@@ -185,7 +186,8 @@ def _module_method(receiver: Value, attr: str, arguments: list[Value], node: ast
 
 def _super_call(receiver: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
     info, instance = receiver.data
-    above = list(ancestors(info, frame))[1:]
+    above = ancestors(instance.data[0] if instance is not None else info, frame)
+    above = above[above.index(info) + 1 :] if info in above else ancestors(info, frame)[1:]
     function = next((c.methods[attr] for c in above if attr in c.methods), None)
     positional, keywords = arguments_of(node, frame)
     if function is None or instance is None:
@@ -356,7 +358,7 @@ def _call_instance(
     target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
 ) -> Value:
     info: ClassInfo = target.data[0]
-    for name in ("forward", "__call__"):
+    for name in ("__call__", "forward"):
         own = frame.state.attributes.get((target.key, name)) or target.data[1].settled().get(name)
         if own is not None:
             return call_value(own, positional, keywords, node, frame)

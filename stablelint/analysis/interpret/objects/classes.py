@@ -331,7 +331,8 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
     if isinstance(found, FunctionInfo) and found.has_decorator("property", "cached_property"):
         return _computed(instance, found, node, frame)
     if found is not None:
-        return class_attribute(info, attr, frame)
+        value = class_attribute(info, attr, frame)
+        return replace(value, assumed=True) if _is_shadowed(info, attr, value, frame) else value
     key = frame.graph.part("attribute", instance.key, attr)
     value = Value(
         "attribute", key, Kind.UNKNOWN, {"input": instance}, node=node, module=frame.module, name=attr
@@ -340,6 +341,12 @@ def instance_attribute(instance: Value, attr: str, node: ast.AST, frame: Frame) 
         counted = replace(value, kind=Kind.NUMBER, interval=COUNT, zero=Attained.COINCIDENCE)
         return open_to_callers(counted, key, "no schedule is asked before its first step", ())
     return value
+
+
+def _is_shadowed(info: ClassInfo, attr: str, value: Value, frame: Frame) -> bool:
+    """Whether an object may hold something else under the name of a method of its class."""
+    known = ancestors(info, frame) if value.kind is Kind.FUNCTION else ()
+    return any(attr in one.reassigned or one.sets_any for one in known)
 
 
 def as_sequence(value: Value, node: ast.AST, frame: Frame) -> Value:

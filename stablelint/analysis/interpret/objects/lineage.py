@@ -19,11 +19,17 @@ _KNOWN_ROOTS = sys.stdlib_module_names | {"torch", "object", "dict", "list", "tu
 
 
 def ancestors(info: ClassInfo, frame: Frame) -> tuple[ClassInfo, ...]:
-    """The class and its bases whose source can be read, nearest first."""
+    """The class and its bases whose source can be read, in the order in which Python asks them."""
     known = frame.session.lineage.get(id(info))
     if known is None:
         frame.session.lineage[id(info)] = (info,)  # what a class that inherits from itself sees
-        known = frame.session.lineage[id(info)] = tuple(_ancestors(info, frame, 0))
+        found = {
+            id(one): one for one in reversed([*_ancestors(info, frame, 0)])
+        }  # each behind all that inherit from it
+        known = frame.session.lineage[id(info)] = (
+            info,
+            *(one for one in reversed(found.values()) if one is not info),
+        )
     return known
 
 

@@ -229,6 +229,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         found = _read_here(namespace(f"{base.data}.{attr}", frame), node, frame)
         return _as_sure(found, base)
     if base.kind is Kind.INSTANCE:
+        if (base.key, "__class__") in frame.state.attributes:
+            return frame.graph.unknown(attr, node)
         found = classes.instance_attribute(base, attr, node, frame)
         inherited = attr in _OF_LAYERS and found.op == "attribute"
         if inherited and keeps_of_layer(base.data[0], attr, frame):

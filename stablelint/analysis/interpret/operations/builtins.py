@@ -79,6 +79,8 @@ def call_builtin(
         let_write(name, [*frame.state.names.values(), *frame.state.attributes.values()], frame)
     if name == "locals":
         return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node, data=dict(frame.state.names))
+    if name == "type" and len(positional) == 1:
+        return attribute(positional[0], "__class__", node, frame)
     if name in ("str", "print", "repr", "id", "type"):
         return frame.graph.foreign(node)
     if name == "getattr" and len(positional) >= 2 and isinstance(positional[1].constant(), str):

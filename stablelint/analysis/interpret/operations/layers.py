@@ -25,6 +25,10 @@ _SIZES = frozenset(
 _LOSSES = operations.having("loss")
 CHANGING = frozenset({"append", "extend", "add_module", "register_module"})  # methods that add layers
 
+REARRANGING = frozenset(
+    {"insert", "pop", "clear", "update", "__setitem__", "__delitem__"}
+)  # and that take them away
+
 
 @dataclass(slots=True)
 class Layer:

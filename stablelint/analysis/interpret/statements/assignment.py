@@ -9,6 +9,7 @@ from dataclasses import replace
 from stablelint.analysis.interpret.objects import classes
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.decompositions import part_at
+from stablelint.analysis.interpret.operations.layers import opaque
 from stablelint.analysis.interpret.operations.sizes import size_of
 from stablelint.analysis.interpret.paths.narrowing import kept_by
 from stablelint.analysis.interpret.statements.writing import (
@@ -146,6 +147,9 @@ def assign_element(target: ast.Subscript, value: Value, frame: Frame) -> None:
     index = evaluate(target.slice, frame)
     if base.kind in (Kind.MAPPING, Kind.SEQUENCE):
         changed(base, stored(base, index, value, target, frame), target.value, frame)
+        return
+    if base.kind is Kind.LAYER:
+        changed(base, opaque(base, frame), target.value, frame)
         return
     classes.let_run(base, frame)
     if base.kind not in STORED:

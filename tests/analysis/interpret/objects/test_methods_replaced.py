@@ -87,3 +87,59 @@ def test_a_deleter_is_not_the_property() -> None:
         "def f(x: torch.Tensor):\n    return 1 / (x.abs() + C().e)\n"
     )
     assert proved(code, "import torch\n") != []
+
+
+DIAMOND = (
+    "class A:\n    def g(self, z):\n        return z.abs() + 1\nclass B(A):\n    {}\n"
+    "class C(A):\n    def g(self, z):\n        return z\nclass D(B, C):\n    pass\n"
+    "def f(x: torch.Tensor):\n    return 1 / D().g(x)\n"
+)
+OBJECT = f"{PLAIN}    def swap(self):\n        self.g = lambda z: z\n"
+TOLD = "class A:\n    def __init__(self, **kept):\n        {}\n" + GUARDED
+MODULE = "class A(nn.Module):\n    def forward(self, z):\n        return z.abs() + 1\n"
+IN_ORDER = f"{MODULE}def f(x):\n    s = nn.Sequential(A(), A())\n    {{}}\n    return 1 / s(x)\n"
+HEAD = "import torch\nfrom torch import nn\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        DIAMOND.format("pass"),
+        DIAMOND.format("def g(self, z):\n        return super().g(z)"),
+        f"{PLAIN}{MADE}def f(x):\n    c = C()\n    c.__class__ = D\n    return 1 / c.g(x)\n",
+        f"{OBJECT}def f(x):\n    c = C()\n    c.swap()\n    return 1 / c.g(x)\n",
+        f"{TOLD.format('self.__dict__.update(kept)')}def f(x):\n    return 1 / A(g=len).g(x)\n",
+        f"{TOLD.format('vars(self).update(kept)')}def f(x):\n    return 1 / A(g=len).g(x)\n",
+        f"{TOLD.format('for name in kept:' + chr(10) + '            setattr(self, name, kept[name])')}"
+        "def f(x):\n    return 1 / A(g=len).g(x)\n",
+        f"{MODULE}    def __call__(self, z):\n        return super().__call__(z) * 0\ndef f(x):\n    return 1 / A()(x)\n",
+        IN_ORDER.format("s[1] = nn.Identity()"),
+        IN_ORDER.format("s.insert(2, nn.Identity())"),
+        "def g(z, e=1):\n    return z.abs() + e\ng.__defaults__ = (0,)\ndef f(x):\n    return 1 / g(x)\n",
+        "def g(z):\n    return z.abs() + 1\ng.__code__ = len.__code__\ndef f(x):\n    return 1 / g(x)\n",
+    ],
+)
+def test_what_stands_in_the_place_of_a_method_or_layer_proves_nothing(code: str) -> None:
+    assert [
+        one for one in proved(code, HEAD) if code.split("\n")[one[0] - 1].lstrip().startswith("return 1 /")
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        DIAMOND.replace("return z\n", "return z.abs() + 2\n").format("pass"),
+        f"{PLAIN}def f(x):\n    c = C()\n    c.count = 1\n    return 1 / c.g(x)\n",
+        f"{TOLD.format('setattr(self, ' + repr('size') + ', 1)')}def f(x):\n    return 1 / A().g(x)\n",
+        IN_ORDER.format("s.append(nn.Softplus())")
+        .replace("A(), A()", "nn.ReLU()")
+        .replace("s(x)", "(s(x) + 1)"),
+    ],
+)
+def test_what_stays_proves(code: str) -> None:
+    assert proved(code, HEAD) != []
+
+
+def test_the_class_of_an_object_is_told_by_type() -> None:
+    code = "class C:\n    e = 1\n    def g(self, x):\n        return 1 / (x.abs() + type(self).e)\n"
+    assert [rule for _, rule in unmet(code, HEAD)] == ["SL102"]
