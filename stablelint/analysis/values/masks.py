@@ -29,9 +29,9 @@ def truth_of(value: Value) -> Value:
 
 
 def holds_truth(value: Value, depth: int = 4) -> bool:
-    """Whether a value holds truth values, or numbers made of them, or some of either."""
+    """Whether a value holds truth values, or numbers made of them, some of either, or their products."""
     value = inner = stripped(value, _PICKED)
-    if value.op == "phi" and depth:
+    if value.op in ("phi", "mul") and depth:
         others = [one for one in value.operands.values() if not holds_truth(one, depth - 1)]
         return len(others) < len(value.operands) and all(one.interval in _TRUTH for one in others)
     while inner.op in _TRIANGLES and inner.first is not None:

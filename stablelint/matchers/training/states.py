@@ -82,8 +82,9 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
                 own or called(holder)[:1].isupper()
             )  # `checkpoints = Checkpoints(…)`, `checkpoints.best_path`
             if not own and (helps or moved or any(text in modules for text in bound)):
-                # A model that is loaded as a whole runs where it lies.
-                is_run = any(text in modules - placed for text in bound)
+                # A model that is loaded as a whole runs where it lies, wherever another of its name was moved before.
+                early = {subject(n) for n in calls_in(root, "to", "cuda") if start(n) < start(node)}
+                is_run = any(text in modules - (placed - early) for text in bound)
                 yield site_at(review, rule, node, {} if is_run else {"states": node}, shown=False)
 
 

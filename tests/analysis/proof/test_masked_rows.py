@@ -109,3 +109,12 @@ def test_the_logarithm_of_a_mask_of_ones_or_of_a_test_is_meant() -> None:
         return x + torch.log(mask_of(x, lengths))
     """
     assert [rule for _, rule in open_(code) if rule == "SL101"] == []
+
+
+def test_the_logarithm_of_a_product_of_tests_is_meant() -> None:
+    code = """
+    def log_prob(x: torch.Tensor, low: torch.Tensor, high: torch.Tensor):
+        above, below = x.ge(low).type_as(low), x.lt(high).type_as(low)
+        return torch.log(above.mul(below))
+    """
+    assert [rule for _, rule in open_(code) if rule == "SL101"] == []

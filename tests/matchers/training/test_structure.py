@@ -76,3 +76,9 @@ def test_a_load_that_names_no_device(call: str, found: bool) -> None:
 def test_a_model_that_is_loaded_as_a_whole_stays_where_it_is_run(then: str, is_offered: bool) -> None:
     source = f"import torch\ndef restore(m, f, d):\n    net = torch.load(f)\n    {then}\n    return net\n"
     assert ("map_location" in fixed(source, unsafe=True)[0]) is is_offered
+
+
+def test_what_was_moved_before_says_nothing_of_a_model_that_is_loaded_as_a_whole() -> None:
+    train = "    net = nn.Linear(2, 2)\n    net.to(d)\n    net.load_state_dict(o)\n"
+    source = f"import torch\nfrom torch import nn\ndef train(f, o, d):\n{train}    net = torch.load(f)\n    test(net, d)\n"
+    assert "map_location" not in fixed(source, unsafe=True)[0]
