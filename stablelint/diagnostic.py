@@ -199,9 +199,8 @@ class Proposal:
     bindings: Mapping[str, Binding]
     message: str
     kind: str = "replace"  # or "insert-before", "insert-after", "delete", "move-before", "set-keywords"
-    anchor: Span | None = (
-        None  # the statement beside which an insertion is made; the operation that takes an object
-    )
+    # The statement beside which an insertion is made; the operation that takes an object.
+    anchor: Span | None = None
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
     program: tuple[Span | None, ...] = ()
     literals: tuple[Span | None, ...] = ()

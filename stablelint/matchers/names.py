@@ -211,9 +211,8 @@ def carriers(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Name() | ast.Attribute():
             yield node
         case ast.BinOp(left=one, op=ast.Div() | ast.FloorDiv() | ast.Pow()):
-            yield from carriers(
-                one
-            )  # a number of steps or of elements, by which losses are divided, has no graph
+            # A number of steps or of elements, by which losses are divided, has no graph.
+            yield from carriers(one)
         case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
             yield from carriers(one)
             yield from carriers(other)

@@ -26,9 +26,8 @@ class Through:
     root: ast.AST
     at: ast.AST
     module: ModuleInfo  # that of `root`
-    names: Mapping[str, str] = field(
-        default_factory=dict
-    )  # what the words of `root` are called where `at` stands
+    # What the words of `root` are called where `at` stands.
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def words(self, node: ast.AST | None) -> set[str]:
         """What an expression is called where the function looked at makes the call: each element that a loop goes over."""

@@ -21,9 +21,8 @@ from stablelint.workspace.files.discover import Candidate
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
 
-Task = Callable[
-    ..., Any
-]  # takes the path of a file, and more of it on demand; what it returns must be picklable
+# Takes the path of a file, and more of it on demand; what it returns must be picklable.
+Task = Callable[..., Any]
 Results = list[tuple[str, Any]]
 Setup = Callable[[], Task]  # builds the task in each process; must be picklable itself
 

@@ -43,9 +43,8 @@ _BY_ROW = having("reduce") | {"cosine_similarity"}
 
 
 _Picked = TypeVar("_Picked")
-_Selected = tuple[
-    _Picked, Along
-]  # what picks elements, and where the dimension stands that has none if it picks none
+# What picks elements, and where the dimension stands that has none if it picks none.
+_Selected = tuple[_Picked, Along]
 _Picks = Callable[[Value], _Selected[_Picked] | None]
 
 

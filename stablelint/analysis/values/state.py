@@ -306,9 +306,8 @@ class Session:
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
     # Of methods, by class id and their own, or their sort.
     effects: dict[tuple[int, int | str], Effects] = field(default_factory=dict)
-    annotated: dict[int, Sequence[tuple[Value, Assumption]]] = field(
-        default_factory=dict
-    )  # by parameter's node id
+    # By parameter's node id.
+    annotated: dict[int, Sequence[tuple[Value, Assumption]]] = field(default_factory=dict)
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     default_dtype: str | None = None  # as `torch.set_default_dtype` set it
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs

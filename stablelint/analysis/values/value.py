@@ -88,13 +88,11 @@ class Value:
     dtype: str | None = None
     node: ast.AST | None = None
     module: ModuleInfo | None = None
-    data: Any = (
-        None  # constant, elements, class, function, layer: by kind; what has an entry, the place of a part
-    )
+    # Constant, elements, class, function, layer: by kind; what has an entry, the place of a part.
+    data: Any = None
     name: str = ""
-    peak: Hashable = (
-        None  # the rows (see `relations.rows_of`) in each of which some element attains the upper end
-    )
+    # The rows (see `relations.rows_of`) in each of which some element attains the upper end.
+    peak: Hashable = None
     assumed: bool = False  # a constant that a caller may override
     guard: str | None = None  # the operation that bounded the value: "clamp", "eps", "branch" ...
     link: Value | None = None  # the last layer of the chain whose call gave the value

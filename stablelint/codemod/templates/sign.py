@@ -16,9 +16,8 @@ from stablelint.codemod.text.locate import Tree
 _REDUCTIONS = ("mean", "sum")
 
 
-_Reduction = tuple[
-    ast.Call, str, list[ast.expr]
-]  # a mean or sum of an expression: its name, its further arguments
+# A mean or sum of an expression: its name, its further arguments.
+_Reduction = tuple[ast.Call, str, list[ast.expr]]
 
 
 def without_signs(

@@ -38,9 +38,8 @@ def without_unread(
         is_plain = text.count("\n", start, end) <= 1 and not any(mark in text[start:end] for mark in "#;\\(")
         if len(kept) < len(statement.names) and is_plain:
             left = f"{_written(statement, kept)}{source.newline}" if kept else ""
-            rest = (
-                text[end:] if start or left else text[end:].lstrip("\r\n")
-            )  # a file begins with no empty line
+            # A file begins with no empty line.
+            rest = text[end:] if start or left else text[end:].lstrip("\r\n")
             text = text[:start] + left + rest
     return after if text == source.text else source.encode(text)
 

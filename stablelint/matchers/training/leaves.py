@@ -37,9 +37,8 @@ _MADE = "Parameter"
 _ASKING = ("Variable", "requires_grad_", "requires_grad")
 _LEAVES = "|".join((*_ASKING, _MADE))
 _ARITHMETIC = frozenset("add sub mul div neg phi".split())
-_UNTOUCHED = having(
-    "draw", "blank", "filled", "grid", "size"
-)  # made without the numbers of what they are given
+# Made without the numbers of what they are given.
+_UNTOUCHED = having("draw", "blank", "filled", "grid", "size")
 
 
 def _may_copy(seen: Glance) -> bool:

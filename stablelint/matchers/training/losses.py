@@ -166,9 +166,8 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
             continue
         is_label = _is_label(given, scope_of(frame), is_trained=id(value) in backed)
         parts = made_from([target], stops=("detach", "argmax", "one_hot"))  # of scores, these are labels
-        sure = (
-            stripped(given, _MOVED).op in _LABELS
-        )  # whatever is called with something gives the output then
+        # Whatever is called with something gives the output then.
+        sure = stripped(given, _MOVED).op in _LABELS
         scored = any(
             v.op in _SCORED or runs_module(v.node, models) or (sure and v.op.startswith("call."))
             for v in parts

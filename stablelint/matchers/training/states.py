@@ -78,9 +78,8 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
             holder = (
                 bound_to(spelled(source.value), node, root) if isinstance(source, ast.Attribute) else None
             )
-            own = (
-                own or called(holder)[:1].isupper()
-            )  # `checkpoints = Checkpoints(…)`, `checkpoints.best_path`
+            # `checkpoints = Checkpoints(…)`, `checkpoints.best_path`
+            own = own or called(holder)[:1].isupper()
             if not own and (helps or moved or any(text in modules for text in bound)):
                 # A model that is loaded as a whole runs where it lies, wherever another of its name was moved before.
                 early = {subject(n) for n in calls_in(root, "to", "cuda") if start(n) < start(node)}

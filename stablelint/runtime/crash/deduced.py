@@ -96,9 +96,8 @@ def value_without_elements(node: ast.expr, scope: dict[str, Any]) -> Any:
         case ast.Compare(
             left, [ast.Eq() | ast.NotEq() | ast.Lt() | ast.LtE() | ast.Gt() | ast.GtE()], [right]
         ):
-            return torch.eq(
-                value_without_elements(left, scope), value_without_elements(right, scope)
-            )  # any of them has its shape
+            # Any of them has its shape.
+            return torch.eq(value_without_elements(left, scope), value_without_elements(right, scope))
         case ast.UnaryOp(ast.Invert(), operand):
             return ~value_without_elements(operand, scope)
         case ast.UnaryOp(ast.USub(), operand):

@@ -179,9 +179,8 @@ class Scene:
         if (given := self._given(user, node, tensor)) is not None:
             return Operand.of(tensor, ast.unparse(given), self.origins.of(user, given))
         if module is not None and isinstance(called, nn.Module) and called is not module:
-            return Operand.of(
-                tensor, f"{text} of {self.module_path()}"
-            )  # a layer within what the program calls
+            # A layer within what the program calls.
+            return Operand.of(tensor, f"{text} of {self.module_path()}")
         taken = list(inspect.signature(module.forward).parameters) if module is not None else []
         place = taken.index(text) if text in taken else 0
         if isinstance(node, ast.Call) and place < len(node.args) and len(node.args) in (1, len(taken)):

@@ -113,6 +113,5 @@ class Request:
     rerun: bool = True
     curves: bool = False
     files: int = 0  # that were read for sites
-    output: int | None = (
-        None  # file descriptor for the command's output and errors; None: those of this process
-    )
+    # File descriptor for the command's output and errors; None: those of this process.
+    output: int | None = None

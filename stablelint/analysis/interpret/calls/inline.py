@@ -39,9 +39,8 @@ _RESERVED = 5  # of the budget that is left, the share that a function keeps to 
 _CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
 _WRITABLE = frozenset({Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING})
 _WHOLE = Interval(-math.inf, math.inf, True, True, integral=True)
-_SMALL = (
-    3  # statements of a function that may hand on what another file makes, though its own never names torch
-)
+# Statements of a function that may hand on what another file makes, though its own never names torch.
+_SMALL = 3
 
 
 def call_function(

@@ -77,9 +77,8 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
     kept = {"fill_value": fill, **_extents(operands, frame)}
     held = held_in(dtype, fill.interval)
     if dtype is None and held_in("float32", held).contains(0.0):
-        held = held_in(
-            "float32", held
-        )  # too small for what it is most often, but where doubles are the default
+        # Too small for what it is most often, but where doubles are the default.
+        held = held_in("float32", held)
     zero = fill.zero if held == fill.interval or not held.contains(0.0) else Attained.SATURATION
     value = Value(
         "full", frame.graph.fresh(), Kind.TENSOR, kept, held, zero, fill.ends, dtype, node, frame.module

@@ -26,9 +26,8 @@ from stablelint.runtime.crash.repairs.edits import Edit, Revision
 from stablelint.runtime.crash.scene import Scene, is_compiled
 
 _MOST = 1 << 22  # elements that are copied
-BROADCAST = (
-    "Using a target size"  # a warning of torch: a loss goes on with what it was hardly meant to be given
-)
+# A warning of torch: a loss goes on with what it was hardly meant to be given.
+BROADCAST = "Using a target size"
 X = re.compile(r"\bx\b")  # in a template: the value that is changed
 _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -51,14 +50,12 @@ class Call:
     function: Callable[..., Any]
     values: tuple[Any, ...]  # the leaves of its arguments
     spec: Any  # how they are put together
-    texts: dict[int, str] = field(
-        default_factory=dict
-    )  # what the program writes for the tensors, by identity
+    # What the program writes for the tensors, by identity.
+    texts: dict[int, str] = field(default_factory=dict)
     spots: dict[int, Edit] = field(default_factory=dict)  # where they are written, by identity
     whole: tuple[str, ast.Call] | None = None  # the call as it is written, and its file
-    revisions: tuple[Revision, ...] | None = (
-        None  # with which the program makes this call; None where it cannot
-    )
+    # With which the program makes this call; None where it cannot.
+    revisions: tuple[Revision, ...] | None = None
     hollow: bool = False  # on tensors without elements
     small: bool = False  # whether its tensors may be copied
     channels_first: bool = False  # in what a convolution gave: the last dimension counts no features

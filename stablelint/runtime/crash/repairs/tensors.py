@@ -49,13 +49,11 @@ def changes_of_tensors(call: Call, name: Name) -> Iterator[Change]:
 def applied(call: Call, place: int, value: Any, kind: str, template: str, name: Name) -> Iterator[Change]:
     """The call with a value that a template makes of the one at a place."""
     is_plain = isinstance(value, torch.Tensor) and not value.requires_grad
-    given = (
-        value.detach() if is_plain else value
-    )  # so that a template which asks for gradients leaves it as it is
+    # So that a template which asks for gradients leaves it as it is.
+    given = value.detach() if is_plain else value
     try:
-        made = eval(
-            template, {"x": given, "torch": torch, "F": torch.nn.functional}
-        )  # a template of this file
+        # A template of this file.
+        made = eval(template, {"x": given, "torch": torch, "F": torch.nn.functional})
     except Exception:  # whatever torch says of it
         return
     text = name(place)
@@ -175,9 +173,8 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     if call.is_loss or isinstance(call.function, nn.Module) or _is_selected(value, others, call):
         return
     for other in (one for one in others if not isinstance(one, nn.Parameter)):
-        table = (
-            value.dim() < other.dim() and value.dtype != torch.int64
-        )  # samples and indices are not cut off
+        # Samples and indices are not cut off.
+        table = value.dim() < other.dim() and value.dtype != torch.int64
         first = 0 if table or call.function is operator.getitem else 1
         for place in range(first, value.dim() if call.function not in PRODUCTS else 0):
             for wanted in sorted({*other.shape}, reverse=True):
