@@ -41,6 +41,7 @@ _REFITTED = "fitted anew to other data: what the first fit has scaled is on anot
 _FITTED_LATE = "fitted to what a trained model is asked about: it was trained on the scale of other data"
 # They keep nothing of what they are fitted to.
 _ROW_BY_ROW = ("Normalizer", "Binarizer", "FunctionTransformer")
+_PLACING = ("TSNE", "UMAP")  # of other packages
 _OWN_MOMENTS = "brought to scale by moments of its own: what is trained on has other ones"
 _PARTS = {"train": ("test", "val", "valid", "eval"), "tr": ("te", "ts", "va")}  # of the data
 _TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor", "ToDtype")
@@ -75,9 +76,12 @@ def _scaler_of(fit: ast.Call, root: ast.AST) -> ast.expr | None:
 
 def _fits(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a call fits a scaler: `fit_transform`, `fit` of one of scikit-learn, or its function `scale`."""
-    made = made_by(_scaler_of(call, root), module) if called(call) == "fit" else ""
+    made = made_by(_scaler_of(call, root), module)
     scales = made_by(call, module) == "sklearn.preprocessing.scale"
-    return called(call) == "fit_transform" or scales or made.startswith("sklearn.preprocessing")
+    # What places points anew, as t-SNE does, has no scale that other data could be brought to.
+    places = made.startswith("sklearn.manifold.") or made.rpartition(".")[2] in _PLACING
+    fits = called(call) == "fit_transform" and not places
+    return fits or scales or (called(call) == "fit" and made.startswith("sklearn.preprocessing"))
 
 
 def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
