@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
@@ -25,6 +25,7 @@ from stablelint.matchers.tree import (
     arguments,
     assigned,
     backs_in,
+    calls_below,
     loss_of,
     receiver,
     start,
@@ -110,6 +111,12 @@ def _classes_of_modules(module: ModuleInfo) -> frozenset[str]:
 def is_module_class(info: ast.ClassDef, module: ModuleInfo) -> bool:
     """Whether a class of the file is one of modules, itself or by another class of the file."""
     return info.name in _classes_of_modules(module)
+
+
+def held_by(optimizers: Iterable[str], module: ModuleInfo) -> set[str]:
+    """The models whose parameters a file gives to what it binds to these names: `net` of `Adam(net.parameters())`."""
+    made = (one for name in optimizers for one in bound_anywhere(name, module.source.tree))
+    return {subject(given) for one in made for given in calls_below(one, "parameters")}
 
 
 def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:

@@ -6,7 +6,7 @@ import ast
 
 from stablelint.analysis.files.modules import ClassInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.models import modules_in
+from stablelint.matchers.models import held_by, modules_in
 from stablelint.matchers.names import bound_anywhere, makers_of, parameters_of, reached_from, run_by, turns_of
 from stablelint.matchers.training.events import ENGINES, Event, events_in, is_optimizer, turns
 from stablelint.matchers.tree import (
@@ -149,15 +149,7 @@ def _makers(step: Event, root: ast.AST, review: Review) -> str:
 
 def _is_of_another(clear: Event, step: Event, review: Review) -> bool:
     """Whether the gradients that an optimizer clears are those of other models than the ones that a step is of."""
-    own, others = (
-        {
-            subject(given)
-            for name in one.of
-            for made in bound_anywhere(name, review.module.source.tree)
-            for given in calls_below(made, "parameters")
-        }
-        for one in (step, clear)
-    )
+    own, others = (held_by(one.of, review.module) for one in (step, clear))
     overlap = any(f"{a}.".startswith(f"{b}.") or f"{b}.".startswith(f"{a}.") for a in own for b in others)
     return bool(own and others) and not overlap
 

@@ -17,6 +17,7 @@ from stablelint.matchers.names import (
     made_by,
 )
 from stablelint.matchers.through import given_to, listed
+from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
     argument,
     arguments,
@@ -243,18 +244,12 @@ def _normalised_in_part(module: ModuleInfo) -> Iterator[ast.expr]:
             made = bound_to(name, call, root)
             if not isinstance(made, ast.List) or mentions(made, "Normalize"):
                 continue
-            grown = [n for n in nodes_in(root, ast.Call, ast.AugAssign) if _grows(n, name)]
-            grown = [n for n in grown if start(n) < start(call) and mentions(n, "Normalize")]
+            adding = (n for n in nodes_in(root, ast.Call, ast.AugAssign) if start(n) < start(call))
+            adding = (n for n in adding if any(spelled(kept) == name for kept, _ in additions(n)))
+            grown = [n for n in adding if mentions(n, "Normalize")]
             tests = [n.test for one in grown for n in around(one, root, ast.If)[:1]]
             if len(grown) == 1 and any(_is_of_part(n) for test in tests for n in descendants(test)):
                 yield call
-
-
-def _grows(node: ast.AST, name: str) -> bool:
-    """Whether a statement puts something into a list: `ops.append(x)`, `ops += [x]`."""
-    if isinstance(node, ast.AugAssign):
-        return spelled(node.target) == name
-    return called(node) in ("append", "extend", "insert") and subject(node) == name
 
 
 def _is_of_part(node: ast.AST) -> bool:

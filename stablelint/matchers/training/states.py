@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
-from stablelint.matchers.models import modules_in
+from stablelint.matchers.models import held_by, modules_in
 from stablelint.matchers.names import (
     assigned_in,
-    bound_anywhere,
     bound_to,
     functions_naming,
     functions_of,
@@ -118,12 +117,7 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
                 moved |= _moved(made)
             elif any(is_optimizer(name, module) for name in (subject(made.node), *made.subjects)):
                 restored.append(made)
-                held |= {
-                    subject(given)
-                    for one in (subject(made.node), *made.subjects)
-                    for optimizer in bound_anywhere(one, module.source.tree)
-                    for given in calls_below(optimizer, "parameters")
-                }
+                held |= held_by((subject(made.node), *made.subjects), module)
             else:
                 models |= made.subjects
 
