@@ -19,7 +19,7 @@ def abridge(module: ModuleInfo, largest: int) -> None:
     A body is kept if it returns something, takes part in construction or in a training step, and has at most `largest`
     statements.
     """
-    text, _ = module.source.text, module.patched  # which outlives the text
+    text, _ = module.source.text, (module.patched, module.changed)  # which outlive it
     rows = [text.count("\n", 0, found.start()) + 1 for found in _TRAINING.finditer(text)]
     for info in (None, *module.classes.values()):
         builders = info.builders if info is not None else ()

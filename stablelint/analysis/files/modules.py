@@ -486,11 +486,14 @@ class ModuleInfo:
             yield from info.methods.values()
 
     def is_written_into(self, name: str) -> bool:
-        """Whether a statement of the file writes into the object of a name, assignments at the top level left out."""
-        return self.source.text.count(name) != 1 and name in self._changed
+        """Whether a statement, top-level assignments left out, writes into the object of a name, or a holder of it."""
+        parts = ((to, n) for to, given in self.assignments.items() for v in given for n in descendants(v))
+        held = {to for to, n in parts if getattr(n, "id", "") == name}
+        return self.source.text.count(name) != 1 and not self.changed.isdisjoint({name, *held})
 
     @cached_property
-    def _changed(self) -> frozenset[str]:
+    def changed(self) -> frozenset[str]:
+        """The names of what its statements may change in place, assignments at the top level left out."""
         statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
         return frozenset().union(*(names_written(descendants(s)) for s in statements))
 

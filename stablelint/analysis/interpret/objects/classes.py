@@ -443,12 +443,12 @@ def _default(node: ast.expr, attr: str, info: ClassInfo, frame: Frame) -> Value:
     number = value.op == "const" and isinstance(value.data, int | float) and not isinstance(value.data, bool)
     if (number or value.kind is Kind.TENSOR) and is_written(info, attr):
         return frame.graph.unknown(attr, node, value.kind)
+    key = frame.graph.key("field", id(info.node), attr)
     if value.kind is Kind.TENSOR:
-        return opened(
-            value, frame.graph.key("field", id(info.node), attr), f"{attr}={ast.unparse(node)}", frame
-        )
+        return opened(value, key, f"{attr}={ast.unparse(node)}", frame)
+    if value.kind is Kind.MAPPING or value.name == "list":
+        return opened(value, key, attr, frame)
     if value.op == "const":
-        key = frame.graph.key("field", id(info.node), attr) if number else value.key
         value = (
             open_to_callers(
                 value,

@@ -176,10 +176,11 @@ def settled(identifier: str, value: Value, frame: Frame) -> Value:
     if value.kind in CALLABLE and identifier in module.rebound:
         return frame.graph.unknown(identifier)
     if value.kind in (Kind.MAPPING, Kind.SEQUENCE):
-        if module.is_written_into(identifier) or not _is_constant(identifier, frame, module):
+        written, filled = module.is_written_into(identifier), frame.session.is_elsewhere(module)  # by entries
+        if (written and not filled) or not _is_constant(identifier, frame, module):
             return forgotten(value, value.node or module.source.tree, frame)
         mutable = value.kind is Kind.MAPPING or value.name == "list"
-        if mutable and (not module.is_script or module.is_lent(identifier)):
+        if mutable and (written or not module.is_script or module.is_lent(identifier)):
             return opened(value, frame.graph.key("table", value.key), identifier, frame)
     if value.kind in STORED and value.interval != TOP and module.is_written_into(identifier):
         return frame.graph.unknown(identifier, value.node, value.kind)
