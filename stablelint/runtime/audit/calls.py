@@ -32,6 +32,7 @@ from stablelint.runtime.program.threads import is_installed
 from stablelint.runtime.tensors.measure import tensors_in
 
 _FRAMES = 64
+TAPES = 3  # for each optimizer, until it is known how its loss comes about
 _MOST_SAMPLES = 20_000  # that are remembered of a loader
 
 
@@ -44,7 +45,7 @@ class CallRecorder:
         self.fetches = 0  # batches since the last backward call
         self.under_way: list[torch.nn.Module] = []  # modules that are being called
         self.tape: Tape | None = None  # while it is written, or may still be shown functions
-        self.tapes = 3  # that may still begin
+        self.tapes = TAPES  # that may still begin
         self._process = os.getpid()
         self._outputs: list[tuple[weakref.ref[torch.Tensor], Forward]] = []
         self._inside: list[LossCall] = []  # losses that the pass under way has computed
@@ -59,7 +60,7 @@ class CallRecorder:
         """Keep the first rows of what an outermost module was given, and see whether a backward pass comes by."""
         self.leave_tape()
         learned = next(root.parameters(), None) is not None
-        begins = self.run.tape is None is self.tape and self.tapes > 0
+        begins = self.tape is None and self.tapes > 0 and self.wants_tape()
         if learned and begins and torch.is_grad_enabled() and not self.elsewhere():
             self.tape, self.tapes = Tape(self.under_way, own_frame, self.on_difference), self.tapes - 1
         if self.tape is not None:
@@ -125,6 +126,11 @@ class CallRecorder:
     def on_difference(self, kind: str, given: torch.Tensor, target: torch.Tensor) -> None:
         """Keep those of a loss that is written out, as of the function."""
         self.on_loss(kind, inspect.signature(getattr(functional, kind)), None, given, target)
+
+    def wants_tape(self) -> bool:
+        """Whether it is not known yet how the loss of each optimizer comes about."""
+        known = sum(one.taped is not None for *_, one in self.run.taught())
+        return not known or known < len(self.run.made_at)
 
     def leave_tape(self) -> None:
         """Show torch's functions no longer to a tape whose backward call came."""

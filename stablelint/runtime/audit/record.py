@@ -71,6 +71,7 @@ class Backward:
     fetches: int  # batches that were handed out since the backward call before
     fresh: bool = False  # no optimizer held a gradient when it began
     scaled: bool = False
+    taped: tuple[Tape, int] | None = None  # how its loss came about, and which of the tape's it is
     facts: GraphFacts | None = None
 
     def reaches(self, held: set[int]) -> bool:
@@ -166,12 +167,8 @@ class Run:
     loaders: list[LoaderFacts] = field(default_factory=list)
     made_at: dict[int, Site | None] = field(default_factory=dict)  # by the identity of an optimizer
     built_at: dict[int, Site | None] = field(default_factory=dict)  # by the identity of a module or parameter
-    evaluated_at: dict[int, Site | None] = field(
-        default_factory=dict
-    )  # calls of eval(), by the identity of a module
-    given: set[int] = field(
-        default_factory=set
-    )  # identities of parameters an optimizer was made of, or were loaded
+    evaluated_at: dict[int, Site | None] = field(default_factory=dict)  # calls of eval(), by that of a module
+    given: set[int] = field(default_factory=set)  # parameters an optimizer was made of, or that were loaded
     schedules: int = 0  # steps of schedulers
     early_schedule: Site | None = None  # one that stepped before any optimizer
     seeded: set[str] = field(default_factory=set)
@@ -186,7 +183,6 @@ class Run:
     growing_at: Location | None = None
     peak: Peak | None = None  # of the GPU's memory, from the second step on
     trouble: list[str] = field(default_factory=list)  # what could not be watched, and why
-    tape: Tape | None = None  # of the first loss, where it is known how it came about
     initial: dict[int, torch.Tensor] = field(default_factory=dict)  # parameters before the first step
 
     @property
@@ -215,6 +211,16 @@ class Run:
     def home(self, *built: object) -> Site | None:
         """Where the first of these modules and parameters is made of which that is known."""
         return next((self.built_at[id(one)] for one in built if id(one) in self.built_at), None)
+
+    def taught(self) -> Iterator[tuple[torch.optim.Optimizer, Step, Backward]]:
+        """The optimizers with the first step of each, and the last backward call before it that reaches its parameters."""
+        for key, optimizer in enumerate(self.optimizers):
+            step = next((one for one in self.steps if one.optimizer == key), None)
+            held = set(map(id, parameters_of(optimizer)))
+            backwards = step.backwards if step is not None else []
+            last = next((one for one in reversed(backwards) if one.reaches(held)), None)
+            if step is not None and last is not None:
+                yield optimizer, step, last
 
     def facts(self) -> Iterator[GraphFacts]:
         """What was read from the graphs of the losses."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import random
 import sys
 import time
 import weakref
@@ -12,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy.random
 import torch
 from torch.nn import functional
 from torch.nn.modules import module as torch_module
@@ -21,12 +19,13 @@ from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from stablelint.runtime.audit.allocations import Allocations
-from stablelint.runtime.audit.calls import CallRecorder, here
+from stablelint.runtime.audit.calls import here
 from stablelint.runtime.audit.graph import read_graph
 from stablelint.runtime.audit.holders import Holding, filled_at, growing, holdings
+from stablelint.runtime.audit.making import MakingRecorder, Taps
 from stablelint.runtime.audit.modules import ModuleBook
 from stablelint.runtime.audit.record import Backward, Step
-from stablelint.runtime.audit.replayed import detached
+from stablelint.runtime.audit.replayed import Tape, detached
 from stablelint.runtime.audit.taps import DROPOUTS, LOSSES, ending, observing, shielded
 from stablelint.runtime.program.frames import Site, step_frames
 from stablelint.runtime.tensors.measure import fused_norms, tensors_in
@@ -50,7 +49,7 @@ class _Stepping:
     ready: tuple[Step, list[torch.Tensor]] | None = None  # the step under way, and parameters before it
 
 
-class Recorder(CallRecorder, hooks.Observer):
+class Recorder(MakingRecorder, hooks.Observer):
     """Fills a `Run` until an optimizer has taken `steps` steps, then calls `on_end`, which may raise.
 
     Where `batches` is given, loaders end after so many of them, and what stands behind an epoch is seen, too.
@@ -77,8 +76,9 @@ class Recorder(CallRecorder, hooks.Observer):
         self._clipped_scaled: Site | None = None
         self._stepping: list[_Stepping] = []  # of `run.optimizers`
         self._early: dict[str, Holding] = {}
+        self._taped: tuple[Tape, int] | None = None  # the loss that a scaler multiplies
+        self._stepped: set[int] = set()  # those that took a step while the tape was written
         self._allocations = Allocations()
-        self._random = current_state()
 
     def start(self) -> None:
         """Begin to listen."""
@@ -98,14 +98,13 @@ class Recorder(CallRecorder, hooks.Observer):
         if not self._attached:
             return
         self._attached = False
-        self._end_tape(())
-        self.leave_tape()
+        self._end_tape()
         while self._undo:
             self._undo.pop()()
         hooks.detach(self)
         self.plain_graphs()
         self.run.peak = self.run.peak or self._allocations.stop()
-        drawn = moved(self._random, current_state())
+        drawn = moved(self.random, current_state())
         self.run.drawn = {name for name, one in zip(("torch", "random", "numpy"), drawn, strict=False) if one}
 
     def plain_graphs(self) -> None:
@@ -117,33 +116,19 @@ class Recorder(CallRecorder, hooks.Observer):
         schedulers = [one for one in vars(lr_scheduler).values() if isinstance(one, type)]
         schedulers = [one for one in schedulers if issubclass(one, lr_scheduler.LRScheduler)]
         signatures = {kind: inspect.signature(getattr(functional, kind)) for kind in LOSSES}
-        taps: list[tuple[Any, str, Callable[..., object]]] = [
+        taps: Taps = [
             *((functional, kind, functools.partial(self.on_loss, kind, signatures[kind])) for kind in LOSSES),
             *((one, "step", self.on_schedule) for one in schedulers if "step" in vars(one)),
             (DataLoader, "__init__", self.on_loader),
             (DataLoader, "__iter__", self.on_iterate),
-            (torch.optim.Optimizer, "__init__", self.on_optimizer),
-            (torch.nn.Module, "__init__", self.on_module),
-            (torch.nn.Module, "register_parameter", self.on_parameter),
-            (torch.nn.Module, "load_state_dict", self.on_load),
-            (torch.nn.Module, "eval", self.on_eval),
             (torch.amp.GradScaler, "unscale_", self.on_unscale),
             *((functional, kind, self.on_dropout) for kind in DROPOUTS),
             (functional, "scaled_dot_product_attention", self.on_attention),
             (torch.nn.utils, "clip_grad_value_", self.on_clip_value),
             (torch.nn.utils.clip_grad, "clip_grad_value_", self.on_clip_value),
             (torch, "compile", self.on_compile),
-            (torch, "manual_seed", functools.partial(self.on_seed, "torch")),
-            (torch.random, "manual_seed", functools.partial(self.on_seed, "torch")),
-            (random, "seed", functools.partial(self.on_seed, "random")),
-            (numpy.random, "seed", functools.partial(self.on_seed, "numpy")),
-            (numpy.random, "default_rng", self.on_generator),
+            *self.making(),
         ]
-        generators = ("random", random, random._inst), ("numpy", numpy.random, numpy.random.mtrand._rand)
-        for kind, module, own in generators:
-            of_own = [name for name, one in vars(module).items() if getattr(one, "__self__", None) is own]
-            draws = [name for name in of_own if name != "seed" and "state" not in name]
-            taps += [(module, name, functools.partial(self.on_draw, kind)) for name in draws]
         for owner, name, observer in taps:
             self._replace(owner, name, observing(observer))
         if self._batches is not None:
@@ -169,58 +154,10 @@ class Recorder(CallRecorder, hooks.Observer):
             self.run.schedules += 1
             self.run.early_schedule = self.run.early_schedule or (here() if not self.run.steps else None)
 
-    @shielded
-    def on_optimizer(self, _: None, optimizer: Any, *__: object, **___: object) -> None:
-        """Note where it is made, and of what; it may never step."""
-        self.run.made_at[id(optimizer)] = here()
-        self.run.given.update(map(id, parameters_of(optimizer)))
-
-    @shielded
-    def on_module(self, _: None, module: object, *__: object, **___: object) -> None:
-        """Note where it is made."""
-        self.run.built_at[id(module)] = here(module)
-
-    @shielded
-    def on_parameter(self, _: None, module: object, name: str, parameter: object) -> None:
-        """Note where it is made, and whether those before it were drawn without a seed."""
-        self.run.built_at[id(parameter)] = here()
-        if not torch.equal(torch.default_generator.get_state(), self._random.default):
-            self.on_draw("torch")
-
-    @shielded
-    def on_load(self, _: object, module: torch.nn.Module, *__: object, **___: object) -> None:
-        """Note what was learned elsewhere."""
-        self.run.given.update(map(id, module.parameters()))
-
-    @shielded
-    def on_eval(self, _: object, module: object) -> None:
-        """Note where it is put into evaluation mode."""
-        self.run.evaluated_at[id(module)] = here()
-
-    @shielded
-    def on_draw(self, generator: str, *_: object, **__: object) -> None:
-        """Note the first draw without a seed."""
-        if generator not in self.run.seeded and generator not in self.run.unseeded:
-            self.run.unseeded[generator] = here()
-
-    @shielded
-    def on_generator(self, _: object, seed: object = None) -> None:
-        """Note a generator that NumPy seeds from the system."""
-        if seed is None:
-            self.run.unseeded.setdefault("numpy.random.default_rng()", here())
-
-    @shielded
-    def on_seed(self, generator: str, *_: object, **__: object) -> None:
-        """Note a seed."""
-        self.run.seeded.add(generator)
-        if self.run.backwards and not self.elsewhere():
-            self.run.seeded_again.append(here())
-
     def on_compile(self, *_: object, **__: object) -> None:
         """Write no tape: it would be compiled, too."""
         self.tapes = 0
-        self._end_tape(())
-        self.leave_tape()
+        self._end_tape()
 
     def on_unscale(self, *_: object) -> None:
         """Gradients are what they are again."""
@@ -245,7 +182,7 @@ class Recorder(CallRecorder, hooks.Observer):
         """The loss as it is before it is scaled."""
         if getattr(scaler, "is_enabled", lambda: True)():
             self._unscaled_loss = sum(float(one.detach().sum()) for one in tensors_in(outputs))
-            self._end_tape(tuple(tensors_in(outputs)))
+            self._taped = self._mark(tuple(tensors_in(outputs)))
             self._scaled = True
 
     @shielded
@@ -268,7 +205,7 @@ class Recorder(CallRecorder, hooks.Observer):
         """Read the graph, and whether the gradients that will be added to were used already."""
         if not losses or self.elsewhere() or self._last is not None:
             return
-        self._end_tape(losses)
+        taped, self._taped = self._taped or self._mark(losses), None
         fresh = bool(self.run.optimizers)
         for optimizer, stepping in zip(self.run.optimizers, self._stepping, strict=True):
             present = any(fused_norms([one.detach() for one in gradients_of(parameters_of(optimizer))]))
@@ -285,6 +222,7 @@ class Recorder(CallRecorder, hooks.Observer):
                 self.fetches,
                 fresh,
                 self._scaled,
+                taped,
             )
         )
         self._unscaled_loss, self.fetches = None, 0
@@ -293,10 +231,19 @@ class Recorder(CallRecorder, hooks.Observer):
             backward.facts = read_graph(loss.grad_fn, self._sequence)
         self._sequence = torch._C._autograd._get_sequence_nr()
 
-    def _end_tape(self, losses: tuple[torch.Tensor, ...]) -> None:
+    def _mark(self, losses: tuple[torch.Tensor, ...]) -> tuple[Tape, int] | None:
+        """Where the tape holds a loss; the tape of one optimizer ends with it, that of several goes on."""
+        place = self.tape.mark(losses) if self.tape is not None else None
+        marked = (self.tape, place) if self.tape is not None and place is not None else None
+        if self.tape is not None and len(self.run.made_at) < 2:
+            self.tape.end()
+        return marked
+
+    def _end_tape(self) -> None:
+        self._stepped.clear()
         if self.tape is not None:
-            self.tape.end(losses)
-            self.run.tape = self.run.tape or (self.tape if self.tape.loss is not None else None)
+            self.tape.end()
+            self.leave_tape()
 
     @shielded
     def before_step(
@@ -306,7 +253,8 @@ class Recorder(CallRecorder, hooks.Observer):
         if self.elsewhere() or self._last is not None:
             return None
         self.leave_tape()
-        key = self._key_of(optimizer)
+        if (key := self._key_of(optimizer)) in self._stepped:
+            self._end_tape()
         site = here()
 
         def watched(closure: Callable[[], object]) -> Callable[[], object]:
@@ -375,6 +323,9 @@ class Recorder(CallRecorder, hooks.Observer):
             if size:
                 step.moved[names[id(parameter)]] = move / size
         self.run.steps.append(step)
+        self._stepped.add(step.optimizer)
+        if not self.wants_tape():
+            self._end_tape()
         self._began = self._began or time.perf_counter()
         self.run.seconds = time.perf_counter() - self._began
         stepping.since = len(self.run.backwards)

@@ -59,7 +59,7 @@ class Tape(TorchFunctionMode):
         super().__init__()
         self._told = told  # of a loss that is written out: its kind, an output and a target
         self._differences: dict[int, tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = {}
-        self.loss: Any = None  # what backward was called on, once it was, where calls on the tape gave it
+        self.losses: list[Any] = []  # what backward was called on, where calls on the tape gave it
         self.open = not torch._C._len_torch_function_stack()  # a mode of the program's own would end first
         self._under_way, self._frame = under_way, frame
         self._calls: list[_Call] = []
@@ -73,7 +73,8 @@ class Tape(TorchFunctionMode):
         """Call the function as ever, and write it down."""
         # Who observes it has seen the call already.
         function, kwargs = getattr(function, "observed", function), dict(kwargs or {})
-        if not self.open or self._under_way or function == _GRADIENT:
+        walks = getattr(function, "__name__", "") == "backward"
+        if not self.open or self._under_way or walks or function == _GRADIENT:
             return function(*args, **kwargs)
         given = self._given(function, args, kwargs)  # before it is written to
         with warnings.catch_warnings(record=True) as told:
@@ -134,10 +135,15 @@ class Tape(TorchFunctionMode):
             raise LookupError  # it comes of what no call gave, such as a distribution that a model returned
         return tensor if _is_learned(tensor) else tensor.detach().clone()
 
-    def end(self, losses: tuple[torch.Tensor, ...]) -> None:
-        """Backward is called on these."""
-        if self.open and losses and all(id(one) in self._known for one in losses):
-            self.loss = self._packed(losses[0])
+    def mark(self, losses: tuple[torch.Tensor, ...]) -> int | None:
+        """Backward is called on these: the place of the first among the losses; None where other calls gave one."""
+        if not self.open or not losses or not all(id(one) in self._known for one in losses):
+            return None
+        self.losses.append(self._packed(losses[0]))
+        return len(self.losses) - 1
+
+    def end(self) -> None:
+        """Write no more."""
         self.open, self._known, self._differences = False, {}, {}
 
     def leave(self) -> None:
@@ -154,10 +160,9 @@ class Tape(TorchFunctionMode):
         """What was called on the way to the loss, beside functions."""
         return [one.function for one in self._calls if isinstance(one.function, nn.Module)]
 
-    @property
-    def cut(self) -> Site | None:
-        """Where gradients are cut off last on the way to the loss."""
-        waiting, seen = [self.loss], set()
+    def cut(self, place: int) -> Site | None:
+        """Where gradients are cut off last on the way to one of the losses."""
+        waiting, seen = [self.losses[place]], set()
         while waiting:
             at = waiting.pop().call
             call = self._calls[at]
@@ -166,8 +171,8 @@ class Tape(TorchFunctionMode):
             seen.add(at)
         return next((site for at in sorted(seen, reverse=True) if (site := self._calls[at].cut)), None)
 
-    def __call__(self, copies: Mapping[int, Any]) -> torch.Tensor:
-        """The loss of copies, by the identities of what they are of."""
+    def __call__(self, place: int, copies: Mapping[int, Any]) -> torch.Tensor:
+        """One of the losses, of copies, by the identities of what they are of."""
         results: list[list[torch.Tensor]] = []
 
         def given(one: Any) -> Any:
@@ -175,11 +180,11 @@ class Tape(TorchFunctionMode):
                 return results[one.call][one.place]
             return copies[id(one)] if id(one) in copies else detached(one)
 
-        for call in self._calls:
+        for call in self._calls[: self.losses[place].call + 1]:
             args, kwargs = tree_map_only((_Result, torch.Tensor), given, (call.args, call.kwargs))
             function = copies.get(id(call.function), call.function)
             results.append(_made(args, function(*args, **kwargs)))
-        loss: torch.Tensor = given(self.loss)
+        loss: torch.Tensor = given(self.losses[place])
         return loss.sum()
 
 

@@ -7,7 +7,7 @@ from stablelint.runtime.audit.outcome import Outcome, Status, check, failed, pas
 from stablelint.runtime.audit.record import Run, place
 from stablelint.runtime.plain import plural
 
-ORDER = 8
+ORDER = 9
 _SHOWN = 4  # lines at the peak
 _FULL = 0.9  # of a device: fragments and other processes need the rest
 _RECENT = 3  # backward passes whose graphs may live on: names are rebound in the next step

@@ -10,7 +10,7 @@ from stablelint.runtime.audit.outcome import Outcome, Status, all_of, check, fai
 from stablelint.runtime.audit.record import Run
 from stablelint.runtime.tracing.graph import Row
 
-ORDER = 7
+ORDER = 8
 _HALF = torch.finfo(torch.float16)
 # Below max**-0.5 of float32 the gradient of 1 / x overflows; an eps lies far above.
 _AT_ZERO = 1e-18, "{0.operation} met a value of magnitude {0.distance:.1e}"

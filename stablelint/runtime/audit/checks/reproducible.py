@@ -11,7 +11,7 @@ import torch
 from stablelint.runtime.audit.outcome import Outcome, check, failed, passed, warned
 from stablelint.runtime.audit.record import Run
 
-ORDER = 6
+ORDER = 7
 _SEEDS = {"torch": "torch.manual_seed(…)", "random": "random.seed(…)", "numpy": "numpy.random.seed(…)"}
 
 
