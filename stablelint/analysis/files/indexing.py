@@ -116,8 +116,7 @@ def _class(node: ast.ClassDef, module: ModuleInfo) -> ClassInfo:
                 name: None for name in _bound_in(statement) if name in info.fields or name in info.methods
             }
         info.fields.update(given)
-        for name in given.keys() & info.methods.keys():
-            del info.methods[name]
+        info.methods = {name: method for name, method in info.methods.items() if name not in given}
     return info
 
 

@@ -41,7 +41,7 @@ from stablelint.syntax.names import called_name, dotted, last_name
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import SCOPES, descendants
 from stablelint.syntax.writes import Touched, names_written, sets_any, touched, written_attribute
 
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
@@ -487,15 +487,15 @@ class ModuleInfo:
 
     def is_written_into(self, name: str) -> bool:
         """Whether a statement, top-level assignments left out, writes into the object of a name, or a holder of it."""
-        parts = ((to, n) for to, given in self.assignments.items() for v in given for n in descendants(v))
-        held = {to for to, n in parts if getattr(n, "id", "") == name}
-        return self.source.text.count(name) != 1 and not self.changed.isdisjoint({name, *held})
+        parts = (n for to in self.changed for v in self.assignments.get(to, ()) for n in descendants(v))
+        return name in self.changed or any(getattr(n, "id", "") == name for n in parts)
 
     @cached_property
     def changed(self) -> frozenset[str]:
         """The names of what its statements may change in place, assignments at the top level left out."""
-        statements = (s for s in self.source.tree.body if type(s) is not ast.Assign)
-        return frozenset().union(*(names_written(descendants(s)) for s in statements))
+        loose = (s for s in self.source.tree.body if not isinstance(s, (ast.Assign, *SCOPES)))
+        inner = (function.changed for function in self.all_functions)
+        return frozenset().union(*(names_written(descendants(s)) for s in loose), *inner)
 
     def is_lent(self, name: str) -> bool:
         """Whether the object of a name gets another name, or is handed to a call, that may write into it."""
