@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.matching.sites import Site
@@ -53,6 +54,8 @@ _OF_TENSORS = _TENSOR_ATTRIBUTES - {"dtype", "ndim"}
 _PICKS = having("pick")
 _HANDS_ON = having("layout", "copy")
 _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
+_OF_NUMPY = "from_numpy"
+_ONLY_OF_ARRAYS = frozenset("astype copy transpose reshape squeeze max min sum mean std var clip".split())
 _OF_TABLES = frozenset(("loc", "iloc"))
 _FILLED, _LIKE = having("filled", "blank"), having("like")
 # What takes one dimension, or at least one, although sums and means take several, none and all.
@@ -242,6 +245,8 @@ def _is_array(value: Value, site: Site) -> bool:
     """Whether a value is NumPy's or a table's, or made of such: its function has the like made of it by NumPy."""
     function = site.frame.function
     likes = _likes_made(function.node, function.module) if function is not None else frozenset()
+    if function is not None and not _made_into_tensors(function.node).isdisjoint(map(id, _nodes_of(site))):
+        return True
     for part in behind(value, _hides_its_operands):
         taken_from = part.node.value if isinstance(part.node, ast.Subscript) else None
         of_table = isinstance(taken_from, ast.Attribute) and taken_from.attr in _OF_TABLES
@@ -255,6 +260,44 @@ def _is_array(value: Value, site: Site) -> bool:
         ):
             return True
     return False
+
+
+def _nodes_of(site: Site) -> Iterator[ast.AST | None]:
+    yield site.value.node
+    yield from (one.node for one in site.match.covered)
+
+
+@remembered
+def _made_into_tensors(function: ast.AST) -> frozenset[int]:
+    """Identities of the expressions whose arrays `torch.from_numpy` takes, and of what those are computed from.
+
+    A name stands for what it was given last before it is read there.
+    """
+    given: dict[str, list[ast.Assign]] = {}
+    waiting: list[ast.expr] = []
+    for node in descendants(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            given.setdefault(node.targets[0].id, []).append(node)
+        elif isinstance(node, ast.Call) and last_name(node.func) == _OF_NUMPY:
+            waiting += node.args[:1]
+    found: set[int] = set()
+    while waiting:
+        node = waiting.pop()
+        if id(node) in found:
+            continue
+        found.add(id(node))
+        if isinstance(node, ast.Name):
+            before = [one for one in given.get(node.id, ()) if (one.end_lineno or 0) < node.lineno]
+            waiting += [max(before, key=lambda one: one.lineno).value] if before else []
+        elif isinstance(node, ast.BinOp):
+            waiting += [node.left, node.right]
+        elif isinstance(node, ast.UnaryOp):
+            waiting.append(node.operand)
+        elif isinstance(node, ast.Subscript):
+            waiting.append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            waiting += [node.func.value] if node.func.attr in _ONLY_OF_ARRAYS else []
+    return frozenset(found)
 
 
 def _may_be_array(value: Value, site: Site) -> bool:
@@ -287,10 +330,16 @@ def is_method_of_tensors(operation: Value) -> bool:
 
 @remembered
 def _names_torch(function: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a function names what was imported from torch, or what only tensors have."""
-    names = {one.id for one in descendants(function) if isinstance(one, ast.Name)}
+    """Whether a function names what was imported from torch, or what only tensors have, and no function of arrays."""
+    taken = {id(one.value) for one in descendants(function) if _is_of_numpy(one)}
+    names = {one.id for one in descendants(function) if isinstance(one, ast.Name) and id(one) not in taken}
     attributes = {one.attr for one in descendants(function) if isinstance(one, ast.Attribute)}
     return not names.isdisjoint(_roots(module).get("torch", ())) or not attributes.isdisjoint(_OF_TENSORS)
+
+
+def _is_of_numpy(node: ast.AST) -> TypeGuard[ast.Attribute]:
+    """Whether a node is torch's function that takes arrays of NumPy alone."""
+    return isinstance(node, ast.Attribute) and node.attr == _OF_NUMPY
 
 
 def _roots(module: ModuleInfo) -> dict[str, set[str]]:

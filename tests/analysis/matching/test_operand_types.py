@@ -783,3 +783,38 @@ def test_what_functions_take_of_which_the_file_takes_the_real_part_has_no_bound(
             return gamma(x).real
         """)
     assert "may be complex" in str(written["SL101"])
+
+
+@pytest.mark.parametrize(
+    ("returned", "is_written"),
+    [
+        ("torch.from_numpy(scaled.astype('float32'))", False),
+        ("torch.from_numpy(scaled[None])", False),
+        ("torch.from_numpy(scaled.numpy())", True),
+        ("scaled", True),
+    ],
+)
+def test_what_is_computed_from_before_from_numpy_takes_it_is_an_array(
+    returned: str, is_written: bool
+) -> None:
+    written = fixes(f"""
+        def load(net, read, path):
+            raw = read(path)
+            low, high = raw.min(), raw.max()
+            scaled = (raw - low) / (high - low)
+            weights = torch.ones(3)
+            return {returned}, weights
+        """)
+    assert isinstance(written["SL102"], tuple) is is_written
+
+
+def test_a_function_that_turns_its_result_into_a_tensor_may_be_given_arrays() -> None:
+    written = fixes("""
+        import numpy as np
+
+        def load(read, path):
+            raw = read(path)
+            extent = raw.max() - raw.min()
+            return torch.from_numpy(np.ascontiguousarray((raw - raw.min()) / extent))
+        """)
+    assert not isinstance(written["SL102"], tuple)
