@@ -114,3 +114,13 @@ def test_a_margin_by_default_is_told_where_it_is_taken_from_1(margin: str, count
 def test_a_small_term_is_added_to_a_whole_number_that_is_written(number: str, count: int) -> None:
     code = f"def f(x, b=1e-10):\n    return torch.acos(x * 0.1 + ({number}))\n"
     assert len(findings("SL410", code)) == count
+
+
+@pytest.mark.parametrize(
+    ("weights", "is_told"), [("w.double()", False), ("w.to(dtype=torch.double)", False), ("w.float()", True)]
+)
+def test_a_bound_of_what_only_doubles_make_is_one_for_doubles(weights: str, is_told: bool) -> None:
+    """A product of matrices is of one type, which one of its operands shows."""
+    line = "clipped = p.clamp(1e-8, 1 - 1e-8)"
+    code = f"def f(a, w, loss, y):\n    p = torch.mm(a, {weights})\n    {line}\n    return loss(clipped.log(), y)\n"
+    assert findings("SL410", code) == ([line] if is_told else [])

@@ -30,6 +30,7 @@ _MULTIPLYING = frozenset({"mul", "pow"})
 _LEAVING = _MULTIPLYING | {"add", "sub", "neg", "abs", "matmul", "clamp"}
 ROUNDED = {"int": "trunc", "round": "round"}  # what Python's own functions do
 _PROMOTING = having("promote")  # a tensor of doubles makes doubles with any other
+_OF_ONE_TYPE = having("product")  # a tensor of doubles is multiplied with such alone, under autocast, too
 _FLOATING = having("floating", "real")
 _TRAINED = having("trained")
 _ELEMENTWISE = having("elementwise")
@@ -243,7 +244,8 @@ def promoted_dtype(op: str, operands: Sequence[Value], default: str | None) -> s
         given = _deciding(given)
     tensors = [v.dtype for v in given]
     if None in tensors or not tensors:
-        double = op in _PROMOTING and any(v.dtype == "float64" and not is_one_number(v) for v in given)
+        doubles = any(v.dtype == "float64" and not is_one_number(v) for v in given)
+        double = doubles and (op in _PROMOTING or op in _OF_ONE_TYPE)
         return "float64" if double else None
     floats = {d for d in tensors if d in FORMATS}
     if len(floats) == 1:
