@@ -47,7 +47,7 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
         anchor = min((place[1] for place in places if place is not None), key=lambda one: one.lineno)
     elif any(place != places[0] for place in places):
         return None
-    limits = limits_of(exponent)
+    limits = limits_of(tree, exponent, proposal)
     text = "\n".join(f"{name} = ${name}{limits}" for name in names)
     bindings = {name: proposal.bindings[operand]._replace(text=name, span=None) for name in names}
     span = tree.source.span(tree.start(anchor), tree.end(anchor))
@@ -70,7 +70,10 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Pro
         return []
     return [
         (
-            replace(moved(tree, proposal, operand, one.value), template=f"${operand}{limits_of(exponent)}"),
+            replace(
+                moved(tree, proposal, operand, one.value),
+                template=f"${operand}{limits_of(tree, exponent, proposal)}",
+            ),
             one.value,
         )
         for one in made
@@ -88,7 +91,9 @@ def where_set(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal,
     if len(sets) != 1 or not is_log or tree.statement(node) not in tree.siblings(sets[0]):
         return None
     value = sets[0].value
-    return replace(moved(tree, proposal, operand, value), template=f"${operand}{limits_of(node)}"), value
+    return replace(
+        moved(tree, proposal, operand, value), template=f"${operand}{limits_of(tree, node, proposal)}"
+    ), value
 
 
 def sets_attribute(statement: ast.Assign, attribute: ast.Attribute) -> bool:
@@ -136,7 +141,11 @@ def attribute_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[as
     if not isinstance(read, ast.Attribute) or exponent is None or function is None:
         return None
     alike = (one for one in ast.walk(function) if isinstance(one, ast.Attribute) and same(one, read))
-    return (read, limits_of(exponent)) if any(_is_beside(tree, one, exponent) for one in alike) else None
+    return (
+        (read, limits_of(tree, exponent, proposal))
+        if any(_is_beside(tree, one, exponent) for one in alike)
+        else None
+    )
 
 
 def _logarithms(node: ast.expr) -> list[str]:

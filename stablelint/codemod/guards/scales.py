@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
@@ -41,6 +42,7 @@ _LEAST = {
 }
 _OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
 _REDUCED = (*VIEWS, "sum", "detach")
+_OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
 _ONE = re.compile(r"^\$(\w+)\.masked_fill\(\$\1 == 0, 1\)$")
@@ -66,8 +68,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         is_shown = makes_scale(tree, node)
         if is_shown or _is_called_log_scale(node):
             behind = (applied(tree, one, "clamp_min", "clamp", "clip") for one in _exponentials(tree, node))
-            is_bounded = _is_bounded_below(tree, inner) or any(one is not None for one in behind)
-            limits = _OF_RATIO if is_bounded else limits_of(node)
+            is_bounded = any(one is not None for one in behind)
+            limits = _OF_RATIO if is_bounded else limits_of(tree, node, proposal)
             made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
             return made if is_shown else by_name(made, inner, "the logarithm of a scale"), inner
         if _is_log_ratio(node):
@@ -106,9 +108,29 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")
             inner, limits = exponent, _LEAST.get(role_of(tree, node) or "", _OF_RADICAND)
             if _is_scale(tree, root or node) or _is_called_log_scale(exponent):
-                inner, limits = of_logarithm(exponent), limits_of(exponent)
+                inner, limits = of_logarithm(exponent), limits_of(tree, exponent, proposal)
             return replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}"), inner
     return None
+
+
+def _is_negative(node: ast.expr) -> bool:
+    """Whether an expression is the negative of something, or a multiple of that."""
+    return any(isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub) for one in ast.walk(node))
+
+
+def _author_sides(tree: Tree, node: ast.expr, depth: int = 8) -> Iterator[str]:
+    """The sides on which a value, or what it is a view or a part of, was bounded where it got its name, or before."""
+    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    value = viewed(node if given is None else given.value)
+    bounds = given_bounds(value)
+    inner: ast.expr | None = value if isinstance(value, ast.Name) else None
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        operands = [value.func.value, *value.args][root_name(value.func) == "torch" :]
+        side = _OF_TWO.get(value.func.attr) if len(operands) == 2 and not is_literal(operands[1]) else None
+        yield from bounds or ([side] if side else [])
+        inner = operands[0] if bounds and operands else None
+    if depth and inner is not None and inner is not node:
+        yield from _author_sides(tree, inner, depth - 1)
 
 
 def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
@@ -170,10 +192,22 @@ def _is_near_zero(template: str) -> bool:
     return bound is None or bound < 1
 
 
-def limits_of(exponent: ast.expr) -> str:
-    """The bounds of a logarithm: wider ones of a variance, half of which is exponentiated, or which is called one."""
-    is_variance = halved(exponent) is not None or words.names_a_variance(title(of_logarithm(exponent)))
-    return _OF_VARIANCE if is_variance else _OF_STD
+def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
+    """The bounds of a logarithm: wider ones of a variance, half of which is exponentiated, or which is called one.
+
+    A side that the author has bounded stays as it is. Raises Withheld where that is the side which the proposal is for.
+    """
+    inner = of_logarithm(exponent)
+    is_variance = halved(exponent) is not None or words.names_a_variance(title(inner))
+    limits = _OF_VARIANCE if is_variance else _OF_STD
+    sides = {*_author_sides(tree, inner), *(["min"] if _is_bounded_below(tree, inner) else [])}
+    overflows = ".clamp(max=" in proposal.template
+    if sides >= {"min", "max"} or ("max" if overflows != _is_negative(exponent) else "min") in sides:
+        raise Withheld(f"there is a bound already, of `{ast.unparse(inner)}`")
+    least, greatest = limits.removeprefix(".clamp(").removesuffix(")").split(", ")
+    return (
+        f".clamp_min({least})" if "max" in sides else f".clamp(max={greatest})" if "min" in sides else limits
+    )
 
 
 def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:

@@ -622,3 +622,33 @@ def test_a_deviation_by_which_several_are_divided_is_1_where_it_is_0_for_all() -
     given = "    x_std = x.std(0)\n    s = x_std.masked_fill(x_std == 0, 1)\n"
     after = f"def f(x, y):\n{given}    return (x - x.mean(0)) / s, y / s\n"
     assert body(rewritten(source, change)) == after
+
+
+@pytest.mark.parametrize(
+    ("bounded", "after"),
+    [
+        ("x.clamp_min(low)", "log_std.squeeze(-1).clamp(max=20.0)"),
+        ("torch.clamp(x, min=low)", "log_std.squeeze(-1).clamp(max=20.0)"),
+        ("torch.max(x, low)", "log_std.squeeze(-1).clamp(max=20.0)"),
+        ("x.max(-1)", "log_std.squeeze(-1).clamp(-20.0, 20.0)"),
+    ],
+)
+def test_the_side_that_is_bounded_already_stays_as_it_is(bounded: str, after: str) -> None:
+    source, _ = fixed(
+        f"""{HEAD}from torch.distributions import Normal
+
+def draws(net, y, low):
+    mean, x = net(y).chunk(2, -1)
+    log_std = {bounded}
+    log_std = log_std.squeeze(-1)
+    return Normal(mean, torch.exp(log_std)).rsample()
+""",
+        unsafe=True,
+    )
+    assert f"    log_std = {after}\n" in source
+
+
+@pytest.mark.parametrize("bound", ["clamp_min(low)", "clamp(min=low)", "clamp_min(low).squeeze(0)"])
+def test_an_exponential_that_a_bound_keeps_finite_gets_no_second_one(bound: str) -> None:
+    source = f"{HEAD}def f(x, low):\n    log_std = x.{bound}\n    return x * torch.exp(-log_std)\n"
+    assert withheld(source, last(source, "-log_std", EXP)) == "there is a bound already, of `log_std`"
