@@ -24,12 +24,13 @@ from stablelint.runtime.crash.layers import channels_come_first, outermost, shap
 from stablelint.runtime.crash.provenance.agreement import speaks_against
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
+from stablelint.runtime.crash.repairs.edits import Setting
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.outer import padded, rearranged
+from stablelint.runtime.crash.repairs.refits import refitted, widened
 from stablelint.runtime.crash.repairs.regrouped import regrouped
 from stablelint.runtime.crash.repairs.search import Repair, repairs
-from stablelint.runtime.crash.repairs.sizes import fitting
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
@@ -40,7 +41,8 @@ _OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b")
 def tried(scene: Scene) -> list[Repair]:
     """The changes with which the step goes on from the failed call, as the program would write them."""
     if "tried" not in scene.known:
-        scene.known["tried"] = Onward(scene, passing).confirmed(passing(scene))
+        scene.known["passing"] = passing(scene)
+        scene.known["tried"] = Onward(scene, passing).confirmed(scene.known["passing"])
     found: list[Repair] = scene.known["tried"]
     return found
 
@@ -120,14 +122,28 @@ def advised(scene: Scene) -> Advice:
     if (not found or found[0].kind == "setting") and scene.module is not None:
         if changed := of_own_lists(scene):
             return changed
-    if (not found or found[0].kind == "setting") and (sizes := fitting(scene, *found[:1])) is not None:
-        others = (one.told for one in found if one.kind != "setting")
-        return sizes._replace(texts=(*sizes.texts, *others))
+    onward = Onward(scene, lambda _: [])
+    if not found and (wider := onward.through(padded(scene))[:1]):
+        return Advice((wider[0].told,))
+    if (not found or found[0].until or found[0].kind == "size") and (refits := refitted(scene)):
+        return Advice(tuple(one.told for one in (*refits, *(one for one in found if not one.until))))
+    if found and found[0].kind == "setting":
+        return _resized(scene, found)
     if found and found[0].kind == "layer":
         return _projected(scene, found)
-    onward = Onward(scene, lambda _: [])
-    texts = tuple(one.told for one in found or onward.through(padded(scene))[:1])
+    texts = tuple(one.told for one in found)
     return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+
+
+def _resized(scene: Scene, found: list[Repair]) -> Advice:
+    """The layer that failed with another size, and where its own comes from; or one before, of which it takes a part."""
+    settings = (one.revisions[0] for one in scene.known["passing"] if one.kind == "setting" and one.revisions)
+    failed = next((one for one in settings if isinstance(one, Setting)), None)
+    wider = widened(scene, failed) if failed is not None else []
+    name, layer = failed.changed[0][0] if failed is not None else "", scene.module
+    made = scene.origins.of_setting(layer, name)[-1:] if layer is not None and not wider else ()
+    told = f"{name} of {scene.module_path()}, {getattr(layer, name, None)}, comes from here"
+    return Advice(tuple(one.told for one in wider or found), (), tuple((told, at) for at in made))
 
 
 def of_own_lists(scene: Scene) -> Advice | None:
@@ -206,7 +222,8 @@ def general(scene: Scene) -> Explanation | None:
     if user is None:
         return None
     shown, failed, advice = _shown(scene), Failed(scene, node_at(user.site)), advised(scene)
-    past = history(scene) if failed.hides(len(shown)) and not advice.texts else None
+    is_asked = not advice.texts or "history" in scene.known
+    past = history(scene) if failed.hides(len(shown)) and is_asked else None
     for name, place in past.operands.items() if past is not None else ():
         gone, known = past.pasts[place] if past is not None else None, {one.name for one in shown}
         if gone is not None and name not in known:

@@ -74,7 +74,7 @@ CRASHES = (
             "flat = features.flatten(1)",
             "self.fc1 = nn.Linear(200, 32)",
         ),
-        "nn.Linear(…, in_features=288) of fc1 passes",
+        "nn.Linear(288, 32) in line 11 passes",
     ),
     Crash(
         "flatten forgotten",
@@ -144,14 +144,14 @@ CRASHES = (
         HEAD + "norm = nn.BatchNorm1d(8)\nx = torch.randn(4, 6)\nnorm(x)\n",
         "call",
         ("norm", "x (4, 6)"),
-        "num_features=6",
+        "nn.BatchNorm1d(6) in line 5",
     ),
     Crash(
         "layer norm",
         HEAD + "norm = nn.LayerNorm(8)\nx = torch.randn(4, 6)\nnorm(x)\n",
         "shape",
         ("[8]|(8,)", "(4, 6)"),
-        "normalized_shape=6",
+        "nn.LayerNorm(6) in line 5",
     ),
     Crash(
         "recurrent layer",

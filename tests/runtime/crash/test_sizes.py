@@ -33,8 +33,8 @@ CASES = {
         NET + "        self.code, self.out = nn.Linear(6, n), nn.Linear(n, 2)\n"
         "    def forward(self, x):\n        mean, scale = self.code(x).chunk(2, 1)\n        return self.out(mean)\n"
         + RUN,
-        ("nn.Linear(…, out_features=12) of code passes",),
-        "code gives 6, of which out is given a part of 3",
+        ("nn.Linear(6, 2 * n) in line 8 passes",),
+        "mean: (4, 3) of (4, 6) self.code(x).chunk(2, 1)",
     ),
     "two layers share a size": (
         NET
@@ -47,7 +47,7 @@ CASES = {
     "a size that a constructor was given": (
         NET + "        self.out = nn.Linear(n, 2)\n    def forward(self, x):\n        return self.out(x)\n"
         "width = 2 * 4\nnet = Net(width)\nnet(torch.ones(4, 6))\n",
-        ("nn.Linear(…, in_features=6) of out passes",),
+        ("nn.Linear(6, 2) in line 8 passes",),
         "in_features of out, 8, comes from here width = 2 * 4",
     ),
     "features and steps of a recurrent layer": (
@@ -88,12 +88,12 @@ MORE = {
         "        grid = F.affine_grid(turn, list(box.shape), align_corners=False)\n"
         "        return F.grid_sample(box, grid, align_corners=False)\n"
         "net = Net()\nnet(torch.ones(4, 6))\n",
-        ("nn.Linear(…, out_features=6) of code passes",),
+        ("nn.Linear(6, 6) in line 8 passes",),
     ),
     "a view of what a convolution gives": (
         NET + "        self.conv = nn.Conv2d(3, 8, 1)\n    def forward(self, x):\n        y = self.conv(x)\n"
         "        return y.view(x.size(0), 3, 4, 5, 5)\nnet = Net()\nnet(torch.ones(2, 3, 5, 5))\n",
-        ("nn.Conv2d(…, out_channels=12) of conv passes",),
+        ("nn.Conv2d(3, 12, 1) in line 8 passes",),
     ),
     "a number for each channel": (
         "x = torch.ones(3, 6, 6)\ny = (x - torch.ones(3)) / torch.ones(3)\n",
@@ -135,7 +135,7 @@ MORE = {
     "keys of another size": (
         "x, y, attend = torch.ones(2, 3, 8), torch.ones(2, 5, 6), nn.MultiheadAttention(8, 2, batch_first=True)\n"
         "attend(x, y, y)\n",
-        ("nn.MultiheadAttention(…, kdim=6, vdim=6) of attend passes",),
+        ("nn.MultiheadAttention(8, 2, batch_first=True, kdim=6, vdim=6) in line 5 passes",),
     ),
     "heads that do not divide": (
         NET.replace("n=6", "heads") + "        self.heads = heads\n    def forward(self, x):\n"

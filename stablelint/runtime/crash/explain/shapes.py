@@ -6,17 +6,18 @@ import ast
 import math
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 
 import torch
 
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
-from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
+from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.repairs.sizes import fitting
+from stablelint.runtime.crash.repairs.refits import refitted
 from stablelint.runtime.crash.scene import Scene
 
 Shape = tuple[int, ...]
@@ -67,6 +68,7 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     fixed = math.prod(one for one in wanted if one != -1)
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
+    factor = None if -1 in wanted else Fraction(fixed, total)
     if parted := next(_uneven(given.shape[1:], wanted), None):
         return _explained(scene, summary, parted)
     if len(wanted) == 2 < len(given.shape):
@@ -74,7 +76,7 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return _explained(
             scene, summary, f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
         )
-    return (fitting(scene) or Advice(())).onto(_explained(scene, summary))
+    return _explained(scene, summary, *(one.told for one in refitted(scene, factor)))
 
 
 def _uneven(given: Shape, wanted: Shape) -> Iterator[str]:

@@ -16,6 +16,7 @@ from typing import TypeVar
 import torch
 from torch.nn import functional
 
+from stablelint.runtime.crash.provenance.made import Makers
 from stablelint.runtime.crash.provenance.rest import rest_of_step
 from stablelint.runtime.crash.repairs.edits import Edit, edited, make
 from stablelint.runtime.crash.repairs.failing import BROADCAST
@@ -49,13 +50,14 @@ def by_script(
     if code is None or not can_copy() or process_time() - scene.trail.began > _LONGEST or not budget.left:
         return b""
     filename, like = code.co_filename, scripts[-1].frame.f_globals
-    started_in = scene.trail.folder
+    started_in, makers = scene.trail.folder, Makers()
 
     def work() -> bytes:
         confine(folder)
         mirrored(started_in, Path(folder, "started"), scene.trail.since)
         os.chdir(Path(folder, "started"))
         _as_at_the_start()
+        makers.watch()
         changes = [*edits]
         make([one for one in changes if one.filename != filename], scene.frames)
         module = ModuleType("__main__")
@@ -64,7 +66,8 @@ def by_script(
             of_module["__file__"] = str(Path.cwd() / Path(filename).relative_to(started_in))
         vars(module).update(of_module, torch=torch, nn=torch.nn, F=functional)
         sys.modules["__main__"] = module
-        return _ending(scene, told, watch(), [lambda: exec(edited(filename, changes), vars(module))])
+        runs = [lambda: exec(edited(filename, changes), vars(module))]
+        return _ending(scene, told, watch(), runs, makers)
 
     with TemporaryDirectory() as folder:
         return said_by_copy(work, budget.left)
@@ -88,6 +91,7 @@ def _ending(
     told: Callable[[Scene | None, _Watch], bytes],
     watched: _Watch,
     runs: Iterable[Callable[[], object]],
+    makers: Makers | None = None,
 ) -> bytes:
     """What is told of how some runs end, one after the other."""
     try:
@@ -97,7 +101,9 @@ def _ending(
     except MemoryError:
         return b""
     except Exception as error:  # whatever the program raises
-        return b"" if is_effect(error) else told(Scene(error, scene.trail), watched)
+        then = Scene(error, scene.trail)
+        then.known["makers"] = makers.places if makers is not None else {}
+        return b"" if is_effect(error) else told(then, watched)
     except SystemExit:
         pass
     return told(None, watched)

@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.provenance.anew import by_script, by_step
+from stablelint.runtime.crash.provenance.made import Makers, Places, modules_of
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import Site, resolve, site_of, user_frames
@@ -51,6 +52,7 @@ class History:
 
     pasts: list[Past]
     operands: dict[str, int]
+    makers: dict[str, Places]  # of the modules, by their paths
 
     def way(self, name: str, trait: Callable[[Past], bool]) -> list[Past]:
         """An operand that has a trait, and before it what it was made of as long as that has it, the operand first."""
@@ -162,12 +164,24 @@ def history(scene: Scene) -> History | None:
     return found
 
 
+def makers(scene: Scene) -> dict[int, Places]:
+    """The calls of the program that made the modules, by their identities, as far as another run tells."""
+    if "makers" not in scene.known:
+        past = history(scene)
+        told = past.makers if past is not None else {}
+        scene.known["makers"] = {
+            id(one): told[path] for path, one in modules_of(scene.frames) if path in told
+        }
+    found: dict[int, Places] = scene.known["makers"]
+    return found
+
+
 def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
     if then is None or (then.message, then.location) != (scene.message, scene.location):
         return b""
     pasts, places = list[Past](), dict[int, int]()
     operands = {name: _place(found, pasts, places) for name, found in _operands(then, record)}
-    return pickle.dumps(History(pasts, operands))
+    return pickle.dumps(History(pasts, operands, Makers(then.known["makers"]).by_path(then.frames)))
 
 
 def _operands(scene: Scene, record: _Record) -> Iterator[tuple[str, _Made]]:

@@ -99,8 +99,11 @@ def scope_of(tree: ast.Module, code: CodeType) -> ast.AST:
 def default_of(tree: ast.Module, code: CodeType, name: str) -> ast.expr | None:
     """The default of a parameter of a function."""
     function = scope_of(tree, code)
-    if not isinstance(function, FUNCTIONS):
-        return None
+    return default_in(function, name) if isinstance(function, FUNCTIONS) else None
+
+
+def default_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> ast.expr | None:
+    """The same of a function as syntax."""
     given = function.args
     placed = [*given.posonlyargs, *given.args]
     pairs = [

@@ -10,17 +10,18 @@ import functools
 import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.provenance.rest import rest_of_step
+from stablelint.runtime.crash.repairs.constructors import constructed
 from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
@@ -43,6 +44,7 @@ class Met(NamedTuple):
     error: str = ""  # nothing where it went through backward, or to its end
     row: int = 0
     repairs: tuple[Repair, ...] = ()  # of that error
+    idle: int = 0  # parameters that an optimizer stepped without a gradient, at most
 
 
 @dataclass
@@ -63,16 +65,27 @@ class Onward:
             return found
         likely, short = list[Repair](), list[Repair]()
         for one in found:
-            met = self._tried((one,))
-            for other in _elsewhere(self.scene, one) if met not in (None, one) else ():
-                if self._tried((other,)) is other:
-                    met = other
-                    break
+            written = next(filter(None, map(self._alone, constructed(self.scene, one))), None)
+            met = written or self._tried((one,))
+            is_chain = met is not None and getattr(met, "revisions", ()) != one.revisions
+            others = _elsewhere(self.scene, one) if is_chain and written is None else ()
+            met = next(filter(None, map(self._alone, others)), met)
             if isinstance(met, Met):
                 short.append(replace(one, until=f"; then line {met.row} fails: {met.error}"))
             else:
                 likely.append(met or one)
-        return likely or short
+        return sorted(likely, key=lambda one: one.idle) or short
+
+    def _alone(self, one: Repair) -> Repair | None:
+        """A repair, if the program goes on with nothing else."""
+        met = self._tried((one,))
+        return met if isinstance(met, Repair) and met.revisions == one.revisions else None
+
+    def ends_the_step(self, revisions: Iterable[Revision]) -> bool:
+        """Whether the rest of the step goes on to its end."""
+        said = self._to_the_end_of_the_step([*revisions])
+        met: Met | None = pickle.loads(said) if said else None
+        return met is not None and not met.error
 
     def _tried(self, chain: tuple[Repair, ...]) -> Repair | Met | None:
         """All repairs of a chain as one, where the program goes on with them; None where that cannot be told."""
@@ -82,7 +95,7 @@ class Onward:
         said = self._to_the_end(revisions) or self._to_the_end_of_the_step(revisions)
         met: Met | None = pickle.loads(said) if said else None
         if met is None or not met.error:
-            return _joined(chain) if met is not None else None
+            return replace(_joined(chain), idle=met.idle) if met is not None else None
         alike = sorted(met.repairs, key=lambda one: one.kind != chain[0].kind)[:_MOST_FOLLOWED]
         for one in alike if len(chain) < _MOST_CHAINED else ():
             again = {*map(_spot, one.revisions)} & {*map(_spot, revisions)}
@@ -95,16 +108,33 @@ class Onward:
         """What the whole script meets, revised; nothing where that cannot be told."""
         edits = [one for one in revisions if isinstance(one, Edit)]
 
-        def told(then: Scene | None, _: object) -> bytes:
+        def told(then: Scene | None, steps: _Steps) -> bytes:
             met = _met(self.scene, then, self.repairs) if then is not None and then.user is not None else None
-            return pickle.dumps(met or Met()) if then is None or met is not None else b""
+            return pickle.dumps(met or Met(idle=steps.idle)) if then is None or met is not None else b""
 
-        return by_script(self.scene, told, nullcontext, edits) if len(edits) == len(revisions) else b""
+        return by_script(self.scene, told, _Steps, edits) if len(edits) == len(revisions) else b""
 
     def _to_the_end_of_the_step(self, revisions: list[Revision]) -> bytes:
         left = self.budget.left
         work = functools.partial(_run_on, self.scene, revisions, self.repairs)
         return said_by_copy(lambda: pickle.dumps(work()), left) if left else b""
+
+
+class _Steps:
+    """The steps of optimizers in a copy of the process."""
+
+    def __init__(self) -> None:
+        self.idle = 0
+
+    def __enter__(self) -> None:
+        register_optimizer_step_pre_hook(self._count)
+
+    def __exit__(self, *_: object) -> None:
+        """The copy ends with it."""
+
+    def _count(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
+        held = [one for group in optimizer.param_groups for one in group["params"]]
+        self.idle = max(self.idle, sum(one.grad is None for one in held))
 
 
 def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:

@@ -65,7 +65,7 @@ def _whole(node: ast.Call, frame: Frame) -> Iterator[str]:
         match one:
             case ast.Subscript(value, index) if isinstance(value_of(value, frame.names), torch.Tensor):
                 arguments = [*node.args[:place], value, *node.args[place + 1 :]]
-                yield f"{ast.unparse(ast.Call(node.func, arguments, []))}[{ast.unparse(index)}]"
+                yield ast.unparse(ast.Subscript(ast.Call(node.func, arguments, []), index))
 
 
 def padded(scene: Scene) -> Iterator[Repair]:

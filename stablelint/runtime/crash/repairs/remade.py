@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -33,6 +34,27 @@ def sizes_of(layer: nn.Module) -> dict[str, Any]:
         if (type(value) is int and (value in made_of or not made_of))
         or (isinstance(value, tuple) and name == "normalized_shape")
     }
+
+
+def alternatives(layer: nn.Module, wanted: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """Other settings of a layer, one at a time: switches turned, numbers near by, sizes as they are wanted."""
+    given, sizes = settings_of(layer), sizes_of(layer)
+    taken = _taken(layer) if given else {}
+    for name, value in given.items():
+        if type(taken[name].default) is bool and type(value) is bool:
+            yield {name: not value}
+    for name, value in sorted(
+        given.items(), key=lambda one: taken[one[0]].default is inspect.Parameter.empty
+    ):
+        parts = {*value} if isinstance(value, tuple) else {value}
+        own = next(iter(parts)) if len(parts) == 1 and name not in sizes else None
+        near = (own + 1, own - 1, own + 2, own * 2, own // 2) if type(own) is int else ()
+        least = 0 if taken[name].default == 0 else 1
+        yield from ({name: one} for one in dict.fromkeys(near) if one >= least and one != own)
+    for name, value in sizes.items():
+        if type(value) is int:
+            others = dict.fromkeys((*wanted, 2 * value, 3 * value, 4 * value, value // 2))
+            yield from ({name: one} for one in others if one not in (value, 0))
 
 
 def is_optional(layer: nn.Module, name: str) -> bool:

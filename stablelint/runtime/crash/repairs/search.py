@@ -42,11 +42,12 @@ class Repair:
     revisions: tuple[Revision, ...] = ()  # with which the program makes the call so
     where: str = ""  # it is made, if not in the expression that failed
     until: str = ""  # what fails then
+    idle: int = 0  # parameters that an optimizer then steps without a gradient, at most
 
     @property
     def told(self) -> str:
         """That it passes, and what comes of it."""
-        several, text = " and " in self.text, self.text + self.where
+        several, text = " and " in self.text and len(self.revisions) != 1, self.text + self.where
         gives = (
             f", and {'give' if several else 'gives'} {self.shape}"
             if self.shape and self.kind != "setting" and not (several and " in line " in self.text)

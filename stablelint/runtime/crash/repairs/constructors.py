@@ -1,0 +1,119 @@
+"""Other settings of layers as changes of the calls that made them: in place, or where the calls got their arguments."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from stablelint.runtime.crash.expression import given_by_name
+from stablelint.runtime.crash.provenance.history import makers
+from stablelint.runtime.crash.provenance.made import Places, modules_of
+from stablelint.runtime.crash.provenance.statements import default_in
+from stablelint.runtime.crash.repairs.edits import Edit, Setting
+from stablelint.runtime.crash.repairs.remade import settings_of
+from stablelint.runtime.crash.repairs.search import Repair
+from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import expression_at, function_at
+
+FACTORS = (2, 3, 4)
+_Told = tuple[str, Edit]  # how an edit is told, which may be a part of a call
+
+
+def constructed(scene: Scene, found: Repair) -> Iterator[Repair]:
+    """The same repair in the script, if it changes settings of layers: each way to write it, the nearest first."""
+    settings = [one for one in found.revisions if isinstance(one, Setting)]
+    layers = {id(one): one for _, one in modules_of(scene.frames)}
+    if (
+        not settings
+        or len(settings) != len(found.revisions)
+        or not {one.layer for one in settings} <= {*layers}
+    ):
+        return
+    ways = [[*_ways(scene, layers[one.layer], one)] for one in settings]
+    for edits in zip(*ways, strict=False):
+        each = dict(pair[::-1] for pair in edits)
+        told = " and ".join(text + line_of(scene, one) for one, text in each.items())
+        yield replace(found, text=told, revisions=(*each,), where="")
+
+
+def line_of(scene: Scene, one: Edit) -> str:
+    """Where an edit is made, as it is told: the line, and the file if it is another one than that of the failed call."""
+    at = scene.location
+    elsewhere = f" of {Path(one.filename).name}" if at is None or one.filename != at.filename else ""
+    return f" in line {one.span[0]}{elsewhere}"
+
+
+def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
+    """The edits with which a layer is made so: of the call itself, then of the calls around it."""
+    places = makers(scene).get(id(layer), ())
+    call = expression_at(places[0]) if places else None
+    if not isinstance(call, ast.Call):
+        return
+    before, given = settings_of(layer), given_by_name(call, {}, type(layer))
+    anew = copy.deepcopy(call)
+    for name, value in setting.changed:
+        _give(
+            anew,
+            given_by_name(anew, {}, type(layer)),
+            name,
+            written(given.get(name), before.get(name), value),
+        )
+    yield ast.unparse(anew), Edit.of(call, places[0].filename, ast.unparse(anew))
+    for name, value in setting.changed if len(setting.changed) == 1 else ():
+        yield from _around(given.get(name), places, before.get(name), value)
+
+
+def _around(node: ast.expr | None, places: Places, before: Any, value: Any) -> Iterator[_Told]:
+    """Edits of what the function around a call was given for an argument of that call, and so on outwards."""
+    function = function_at(places[0])
+    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+        return
+    taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    if node.id not in (*taken, *(one.arg for one in function.args.kwonlyargs)):
+        return
+    outer = expression_at(places[1]) if len(places) > 1 else None
+    taken = taken[1:] if taken[:1] == ["self"] else taken
+    given: dict[str, ast.expr] = {}
+    if isinstance(outer, ast.Call) and not any(isinstance(one, ast.Starred) for one in outer.args):
+        given = dict(zip(taken, outer.args, strict=False))
+        given |= {one.arg: one.value for one in outer.keywords if one.arg}
+    if isinstance(outer, ast.Call) and node.id in given:
+        anew = copy.deepcopy(outer)
+        named = dict(zip(taken, anew.args, strict=False)) | {str(one.arg): one.value for one in anew.keywords}
+        _give(anew, named, node.id, written(given[node.id], before, value))
+        yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
+        yield from _around(given[node.id], places[1:], before, value)
+    elif (default := default_in(function, node.id)) is not None:
+        yield f"{node.id}={value!r}", Edit.of(default, places[0].filename, repr(value))
+
+
+def _give(call: ast.Call, given: dict[str, ast.expr], name: str, value: ast.expr) -> None:
+    """Give a call another value for an argument."""
+    old = given.get(name)
+    for place, one in enumerate(call.args):
+        if one is old:
+            call.args[place] = value
+            return
+    kept = [one for one in call.keywords if one.arg != name]
+    place = next((i for i, one in enumerate(call.keywords) if one.arg == name), len(kept))
+    call.keywords = [*kept[:place], ast.keyword(name, value), *kept[place:]]
+
+
+def written(node: ast.expr | None, before: Any, value: Any) -> ast.expr:
+    """A value as it is written in place of an expression whose value was another one."""
+    text = repr(value)
+    if node is not None and not isinstance(node, ast.Constant) and type(before) is type(value) is int:
+        inner = f"({ast.unparse(node)})" if isinstance(node, ast.BinOp) else ast.unparse(node)
+        if abs(value - before) == 1:
+            text = f"{ast.unparse(node)} {'+' if value > before else '-'} 1"
+        elif any(value == one * before for one in FACTORS):
+            text = f"{value // before} * {inner}"
+        elif any(before == one * value for one in FACTORS):
+            text = f"{inner} // {before // value}"
+    return ast.parse(text, mode="eval").body

@@ -1,0 +1,67 @@
+"""What was made before the call that failed is made otherwise, in the script."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+from tests.runtime.crash.crashes import HEAD
+from tests.runtime.crash.running import explained
+
+NET = HEAD + "class Net(nn.Module):\n    def __init__(self, d=4):\n        super().__init__()\n"
+BLOCK = (
+    HEAD + "class Block(nn.Module):\n    def __init__(self, c):\n        super().__init__()\n"
+    "        self.a, self.b = nn.Conv2d(c, c, 3, padding=1), nn.Conv2d(c, c, 3)\n"
+    "    def forward(self, x):\n        return x + self.b(self.a(x))\n"
+    "net = nn.Sequential(Block(2), nn.Conv2d(2, 3, 1), Block(3))\nnet(torch.ones(2, 2, 9, 9)).sum().backward()\n"
+)
+CASES = {
+    "the convolution of a block that does not keep the size, in all blocks": (
+        BLOCK,
+        "nn.Conv2d(c, c, 3, padding=1) in line 8 passes",
+    ),
+    "the function that makes two layers, where one of them was called": (
+        NET + "        self.a, self.b = double(2, d), double(d, d)\n    def forward(self, x):\n"
+        "        y = self.a(x)\n        return self.b(torch.cat([y, y], 1))\n"
+        "def double(i, o):\n    return nn.Sequential(nn.Conv2d(i, o, 1), nn.ReLU())\n"
+        "Net()(torch.ones(3, 2, 5, 5)).sum().backward()\n",
+        "double(2 * d, d) in line 8 passes",
+    ),
+    "a switch of a recurrent layer": (
+        NET
+        + "        self.rnn, self.query = nn.GRU(3, d, batch_first=True, bidirectional=True), nn.Linear(3, d)\n"
+        "    def forward(self, x):\n        return torch.bmm(self.query(x), self.rnn(x)[0].transpose(1, 2))\n"
+        "Net()(torch.ones(2, 5, 3)).sum().backward()\n",
+        "nn.GRU(3, d, batch_first=True, bidirectional=False) in line 8 passes",
+    ),
+    "a switch of a function that pads": (
+        HEAD
+        + "from torch.nn.utils.rnn import pack_padded_sequence, pad_sequence\nsizes = torch.tensor([3, 5, 4])\n"
+        "rows = pad_sequence([torch.ones(int(one), 2) for one in sizes])\n"
+        "packed = pack_padded_sequence(rows, sizes, batch_first=True, enforce_sorted=False)\n"
+        "nn.GRU(2, 4)(packed)[0].data.sum().backward()\nrows.sum(1) / sizes[:, None]\n",
+        "pad_sequence([torch.ones(int(one), 2) for one in sizes], batch_first=True) in line 7 passes",
+    ),
+    "a size that is one too small": (
+        HEAD
+        + "bins = 8\nfilters = torch.rand(3, bins // 2)\nwaves = torch.ones(2, 5, 7, requires_grad=True)\n"
+        "(filters @ waves).sum().backward()\n",
+        "torch.rand(3, bins // 2 + 1) in line 6 passes",
+    ),
+    "what is filled, and is as large as another": (
+        HEAD
+        + "x, to, layer = torch.ones(4, 3), torch.tensor([0, 1, 1, 2]), nn.Linear(3, 6)\nrows = layer(x)\n"
+        "total = torch.zeros_like(x).index_add(0, to, rows)\n(total + layer(x)).sum().backward()\n",
+        "torch.zeros(x.shape[0], rows.shape[1]) in line 7 passes",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "advice"), CASES.values(), ids=CASES)
+def test_advises_what_is_made_otherwise(source: str, advice: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source)
+    found, error = explained(path)
+    assert found is not None, error
+    assert found.advice[:1] == (advice,)
