@@ -49,14 +49,51 @@ def _without_rest(scene: Scene, loader: DataLoader[object]) -> Iterator[Repair]:
     """The loader made so that it leaves out what fills no batch."""
     match scene.origins.maker(loader):
         case (ast.Call() as call, scope):
-            given = [*call.keywords, ast.keyword("drop_last", ast.Constant(True))]
-            anew, filename = ast.unparse(ast.Call(call.func, call.args, given)), scope.code.co_filename
-            yield Repair(
-                "drop_last=True",
-                None,
-                revisions=(Edit.of(call, filename, anew),),
-                where=f" in line {call.lineno}",
-            )
+            yield _remade(call, scope.code.co_filename, "drop_last", "True")
+
+
+def _remade(call: ast.Call, filename: str, name: str, value: str) -> Repair:
+    """A loader made with a further argument."""
+    kept = [one for one in call.keywords if one.arg != name]
+    given = [*kept, ast.keyword(name, ast.parse(value, mode="eval").body)]
+    edit = Edit.of(call, filename, ast.unparse(ast.Call(call.func, call.args, given)))
+    return Repair(f"{name}={value}", None, revisions=(edit,), where=f" in line {call.lineno}")
+
+
+def joined_otherwise(scene: Scene) -> list[str]:
+    """A function that makes batches of samples of different shapes, with which the program goes on to its end."""
+    onward = Onward(scene, lambda _: [])
+    for call, filename in _calls(scene):
+        tried = (_remade(call, filename, "collate_fn", f"lambda batch: {text}") for text in _JOINED)
+        if found := next((one for each in tried for one in onward.through([each])), None):
+            return [found.told]
+    return []
+
+
+def _calls(scene: Scene) -> Iterator[tuple[ast.Call, str]]:
+    """The calls that made the loaders of the loops, the innermost first."""
+    for frame in reversed(scene.frames):
+        loop = loop_around(frame.site.code.co_filename, resolve(frame.site).row) if frame.mine else None
+        for node in ast.walk(loop.iter) if isinstance(loop, ast.For) else ():
+            if isinstance(node, ast.Call) and value_of(node.func, frame.names) is DataLoader:
+                yield node, frame.site.code.co_filename
+    for _, loader in _loaders(scene):
+        match scene.origins.maker(loader):
+            case (ast.Call() as call, scope):
+                yield call, scope.code.co_filename
+
+
+_PADDED, _DEFAULT = (
+    "nn.utils.rnn.pad_sequence([{}], batch_first=True)",
+    "torch.utils.data.default_collate([{}])",
+)
+_JOINED = (
+    f"({_PADDED.format('x for x, _ in batch')}, {_DEFAULT.format('y for _, y in batch')})",
+    "(torch.stack([x for x, _ in batch]), [y for _, y in batch])",
+    f"{{k: {_PADDED.format('one[k] for one in batch')} if torch.is_tensor(v) and v.dim() else "
+    f"{_DEFAULT.format('one[k] for one in batch')} for k, v in batch[0].items()}}",
+    "tuple(zip(*batch))",
+)
 
 
 def _loaders(scene: Scene) -> Iterator[tuple[str, DataLoader[object]]]:

@@ -128,6 +128,27 @@ CASES = {
         "target.float() passes",
         "target is int64 from here on: (x[:, 0] > 0).long()",
     ),
+    "all that an earlier pass made, and that the steps read": (
+        HEAD + "net, x = nn.Linear(2, 1), torch.ones(4, 2)\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "old, gain = net(x), net(x).tanh()\nfor _ in range(3):\n    ratio = (net(x) - old).exp()\n"
+        "    term = ratio * gain\n    loss = term.mean()\n    steps.zero_grad()\n    loss.backward()\n    steps.step()\n",
+        "old.detach() and gain.detach() in the loop of line 8 pass",
+        "",
+    ),
+    "samples of which a part is to stay a list": (
+        DATA + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n"
+        "        return torch.ones(3), {'boxes': torch.ones(i + 1, 4)}\nfor images, targets in DataLoader(Rows(), 2):\n"
+        "    images.sum() * sum(one['boxes'].sum() for one in targets)\n",
+        "collate_fn=lambda batch: (torch.stack([x for x, _ in batch]), [y for _, y in batch]) in line 11 passes",
+        "'boxes' of sample 1",
+    ),
+    "samples whose parts are padded, under their keys": (
+        DATA + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n"
+        "        return {'ids': torch.ones(i + 1), 'label': i, 'name': 'row'}\nfor batch in DataLoader(Rows(), 2):\n"
+        "    batch['ids'].sum(1) * batch['label']\n",
+        "nn.utils.rnn.pad_sequence([one[k] for one in batch], batch_first=True) if torch.is_tensor(v)",
+        "'ids' of sample 1",
+    ),
     "a function that keeps what stands around it": (
         HEAD
         + "import pickle\ndef made(shift):\n    def moved(x):\n        return x + shift\n    return moved\n"

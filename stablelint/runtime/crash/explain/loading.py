@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
+from stablelint.runtime.crash.batches import joined_otherwise
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
@@ -56,7 +57,8 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     advice[:0] = told
     if any(one in scene.message for one in _UNEQUAL):
         summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
-        advice = told or ["pad or crop them in the data set, or give the loader a collate_fn"]
+        advice = joined_otherwise(scene)
+        advice += told or ["pad or crop them in the data set, or give the loader a collate_fn"]
     return _elsewhere(scene, "data", summary, advice, "the loop waited here", tuple(reasons))
 
 
@@ -121,11 +123,16 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = "the data set lacks a transform that ends in ToTensor()"
     told, node = advice, node_at(scene.user.site) if scene.user is not None else None
     like = tuple(Hints(scene, node).uncollated()) if odd is not None else ()
+    if odd is not None and not like and advice == _PADS:
+        like = (*joined_otherwise(scene), advice)
     return Explanation("data", summary, advice=like or (told,))
 
 
 def _is_image(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == "PIL"
+
+
+_PADS = "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
 
 
 def _made_alike(odd: Any, usual: Any) -> str:
@@ -135,7 +142,7 @@ def _made_alike(odd: Any, usual: Any) -> str:
         return f"a value for {keys} in every sample, or in none: in the data set, or in a collate_fn"
     if type(odd) is not type(usual):
         return "samples of one kind, from the data set or a collate_fn"
-    return "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
+    return _PADS
 
 
 def _unlike(one: Any, other: Any, part: str = "") -> tuple[str, Any, Any]:

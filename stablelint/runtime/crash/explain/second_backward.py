@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.provenance.statements import assignment
-from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.edits import Edit, span_of
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
@@ -51,7 +52,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             ),
             other=tuple(other),
         )
-    kept = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
+    kept = earlier = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
     first_loss = _value_of(_asked(before.site), scene)
     reached = {id(one) for one in nodes_of(first_loss.grad_fn)} if first_loss is not None else None
     kept = [one for one in kept if reached is None or id(one) in reached] or kept
@@ -88,7 +89,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
     both = [one for one in (_asked(before.site), _asked(user.site if user else None)) if one]
-    if stepped and (told := _detached_once(scene, before.site, {id(one) for one in old})):
+    if stepped and (
+        told := _detached_once(scene, before.site, {id(one) for one in old}, {id(one) for one in earlier})
+    ):
         advice = told
     elif not stepped and not carried and len(set(both)) == 2:
         once = f"({' + '.join(both)}).backward() once, or backward(retain_graph=True) in the first call"
@@ -102,22 +105,37 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 
 
-def _detached_once(scene: Scene, site: Site | None, nodes: set[int]) -> list[str]:
-    """A name of the first loss whose graph was freed, and without which the program goes on."""
+def _detached_once(scene: Scene, site: Site | None, nodes: set[int], earlier: set[int]) -> list[str]:
+    """What is detached so that the program goes on, and trains most: a name of the first loss, or all that are earlier."""
     loss, names = _asked(site) or "", scene.user.names if scene.user is not None else {}
     made = (
         assignment(site.code, loss, resolve(site).row) if site is not None and loss.isidentifier() else None
     )
     if site is None or made is None:
         return []
+    found = list(_all_detached(scene, earlier))
     for one in (one for one in ast.walk(made) if isinstance(one, ast.Name) and one.id != loss):
         graph = getattr(names.get(one.id), "grad_fn", None)
         if graph is not None and nodes & {id(each) for each in nodes_of(graph)}:
             edit = Edit.of(one, site.code.co_filename, f"{one.id}.detach()")
-            repair = Repair(edit.text, None, revisions=(edit,), where=f" in `{ast.unparse(made)}`")
-            if found := Onward(scene, lambda _: []).through([repair]):
-                return [each.told for each in found]
-    return []
+            found.append(Repair(edit.text, None, revisions=(edit,), where=f" in `{ast.unparse(made)}`"))
+    trained = Onward(scene, lambda _: []).through(found)
+    return [one.told for one in sorted(trained, key=lambda one: one.idle)[:1]]
+
+
+def _all_detached(scene: Scene, nodes: set[int]) -> Iterator[Repair]:
+    """Every name of the failing frame whose graph was freed, detached where the loop reads it."""
+    at, user = scene.location, scene.user
+    loop = loop_around(at.filename, at.row) if at is not None else None
+    held = user.frame.f_locals.items() if user is not None else ()
+    old = {name for name, value in held if _was_made(value, nodes)}
+    reads = [one for one in ast.walk(loop) if isinstance(one, ast.Name) and one.id in old] if loop else []
+    written = {one.id for one in reads if isinstance(one.ctx, ast.Store)}
+    read = sorted((one for one in reads if one.id not in written), key=span_of)
+    if at is not None and loop is not None and read:
+        edits = tuple(Edit.of(one, at.filename, f"{one.id}.detach()") for one in read)
+        text = " and ".join(dict.fromkeys(one.text for one in edits))
+        yield Repair(text, None, revisions=edits, where=f" in the loop of line {loop.lineno}")
 
 
 def _detached(name: str, scene: Scene) -> str:
