@@ -1,8 +1,12 @@
 """Programs of the tests, run to what ends them."""
 
+import json
 import runpy
+import subprocess
+import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,3 +30,20 @@ def explained(path: Path) -> tuple[Explanation | None, BaseException]:
         hooks.detach(trail)
         torch.autograd.set_detect_anomaly(False)
     raise AssertionError("the program ended well")
+
+
+def explained_apart(path: Path) -> dict[str, Any]:
+    """What is explained of a program that runs in a process of its own: what it changes of torch goes with that."""
+    code = (
+        "import json, pathlib; from tests.runtime.crash.running import explained; "
+        f"found, error = explained(pathlib.Path({str(path)!r})); print(json.dumps(found.as_json(error)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return told
