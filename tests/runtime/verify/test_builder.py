@@ -186,8 +186,8 @@ def test_a_built_site_is_replayed_across_statements() -> None:
 @pytest.mark.parametrize(
     ("spelled", "hidden"),
     [
-        ("torch.where(s < 1, s, 1 - torch.exp(-s))", "(s < 1) * 1.0"),
-        ("torch.where(s > 1, 1 - torch.exp(-s), s)", "1.0 - (s > 1) * 1.0"),
+        ("torch.where(s < 1e-5, s, 1 - torch.exp(-s))", "(s < 1e-05) * 1.0"),
+        ("torch.where(s > 1e-5, 1 - torch.exp(-s), s)", "1.0 - (s > 1e-05) * 1.0"),
         ("(1 - torch.exp(-s)).where(s > 1, s)", "1.0 - (s > 1) * 1.0"),
         ("torch.where(1 - torch.exp(-s) > 0.5, s, 0)", None),
         ("1 - torch.exp(-s)", None),
