@@ -3,7 +3,6 @@
 import ast
 import asyncio
 import atexit
-import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -122,14 +121,13 @@ class Editor:
 
         return await asyncio.wait_for(wait(), 30)
 
-    def processor_time(self) -> float:
-        """What the server has used, in seconds; 0 where the system does not tell."""
+    def libraries(self) -> str:
+        """The files that the server has mapped into its memory; "" where the system does not tell."""
         process = self.client._server
         try:
-            stat = Path(f"/proc/{process.pid if process else 0}/stat").read_text().rpartition(")")[2].split()
+            return Path(f"/proc/{process.pid if process else 0}/maps").read_text()
         except OSError:
-            return 0.0
-        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+            return ""
 
     async def hover(self, uri: str, line: int, character: int) -> str | None:
         found = await self.client.text_document_hover_async(

@@ -35,10 +35,11 @@ def test_findings_come_with_the_text_and_go_with_it(tmp_path: Path) -> None:
     drive(tmp_path, story)
 
 
-def test_the_first_findings_take_less_than_a_second(tmp_path: Path) -> None:
+def test_the_first_findings_wait_for_no_large_library(tmp_path: Path) -> None:
     async def story(editor: Editor) -> None:
         await editor.diagnostics(editor.open("loss.py", FAULTY))
-        assert editor.processor_time() < 1, "of the processor, with the start of the server"
+        loaded = editor.libraries()
+        assert not [name for name in ("torch", "numpy") if f"site-packages/{name}/" in loaded]
 
     drive(tmp_path, story, inlayHints=True)
 
