@@ -57,7 +57,9 @@ def sized(
     """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
 
     The largest exponent is a number in any case: that of single precision, where nothing is known. In a file of `double`
-    precision the root of a limit is asked of the type, which no number is right for there.
+    precision the root of a limit is asked of the type, which no number is right for there. Where half precision may
+    arrive, that root, and any bound of squares, is no larger than the smallest number of float16: healthy values of it
+    lie below its limits.
     """
 
     def known(found: re.Match[str]) -> str | None:
@@ -67,16 +69,20 @@ def sized(
         return "float32" if operand.dtype == INTEGERS else operand.dtype if operand.dtype in FORMATS else None
 
     def number(found: re.Match[str]) -> str:
-        limit = found["limit"]
+        limit, operand = found["limit"], operands.get(PREFIX + found["of"])
         kind = known(found)
+        of_square = kind is None and operand is not None and operand.is_square
+        least = f"torch.finfo(${found['of']}.dtype).{limit}"
         if found["root"] and kind == "float16":
             return _SUBNORMAL
-        if limit == "tiny" and kind is None and _is_called_complement(operands.get(PREFIX + found["of"])):
+        if limit == _TINY and kind is None and _is_called_complement(operand):
             return _OF_COMPLEMENT
         if scripted and limit in _SCRIPTED:
             if kind in _HALF:
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return _SCRIPTED[limit]
+        if (limit in (_TINY, _OF_SQUARE) and of_square) or (limit == _OF_SQUARE and double and kind is None):
+            return f"min({_SUBNORMAL}, {least})"
         numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
         if limit not in (_OF_SQUARE, _OF_CUBE) or limit in numbers or (double and kind is None):
             return numbers.get(limit, found[0])
@@ -126,6 +132,15 @@ def with_types(
 
 
 def _dtype(
+    name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
+) -> str:
+    """The type of an operand, or of what it makes with a number, where it may hold integers, of which `finfo` knows none."""
+    given = _own_dtype(name, operands, imported, used)
+    may_be_whole = operands[name].of_any_sort and given.endswith(".dtype")
+    return f"torch.result_type({given.removesuffix('.dtype')}, 1.0)" if may_be_whole else given
+
+
+def _own_dtype(
     name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
 ) -> str:
     operand = operands[name]

@@ -157,7 +157,7 @@ def test_the_least_bound_of_a_root_is_one_number_where_the_type_is_known(
 @pytest.mark.parametrize(
     ("line", "bound"),
     [
-        ("eps = torch.zeros(1, dtype=torch.float64)", "torch.finfo(x_norm.dtype).tiny ** 0.5"),
+        ("eps = torch.zeros(1, dtype=torch.float64)", "min(6e-8, torch.finfo(x_norm.dtype).tiny ** 0.5)"),
         ("eps = torch.zeros(1)", "max(1e-19, torch.finfo(x_norm.dtype).tiny)"),
         ("eps = torch.zeros(1).double(), x.half()", "max(1e-19, torch.finfo(x_norm.dtype).tiny)"),
     ],
@@ -173,3 +173,52 @@ def test_a_root_of_a_limit_is_asked_of_the_type_in_a_file_of_double_precision(li
 def test_no_object_is_asked_for_its_element_type(call: str) -> None:
     source = f"import torch\ndef f(process, s, x):\n    sigma = {call}\n    return x / sigma + s / sigma\n"
     assert "torch.finfo(sigma.dtype)" in fixed(source, unsafe=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("limit", "dtype", "double", "bound"),
+    [
+        ("tiny ** 0.5", None, False, "min(6e-8, torch.finfo($x.dtype).tiny ** 0.5)"),
+        ("tiny", None, False, "min(6e-8, torch.finfo($x.dtype).tiny)"),
+        ("tiny ** 0.5", "float32", False, "1e-19"),
+        ("tiny", "float64", True, "2.3e-308"),
+    ],
+)
+def test_no_bound_of_squares_is_one_that_squares_of_half_precision_cross(
+    limit: str, dtype: str | None, double: bool, bound: str
+) -> None:
+    operand = replace(of_type(dtype, "x")[placeholder("x")], is_square=True)
+    template = f"$x.clamp_min(torch.finfo($x.dtype).{limit})"
+    assert sized(template, {placeholder("x"): operand}, double=double) == f"$x.clamp_min({bound})"
+
+
+@pytest.mark.parametrize("limit", ["tiny ** 0.5", "tiny"])
+def test_the_bound_of_squares_moves_nothing_that_half_precision_holds(limit: str) -> None:
+    squares = torch.tensor([0.001, 0.002, 0.01]).half().square()
+    operand = replace(of_type(None, "x")[placeholder("x")], is_square=True)
+    template = sized(f"$x.clamp_min(torch.finfo($x.dtype).{limit})", {placeholder("x"): operand})
+    bounded = eval(template.replace("$x", "x"), {"torch": torch, "x": squares})
+    assert torch.equal(bounded, squares)
+
+
+def test_in_a_file_of_doubles_half_precision_gets_no_root_of_its_limit() -> None:
+    template = "$x.clamp_min(torch.finfo($x.dtype).tiny ** 0.5)"
+    bound = "min(6e-8, torch.finfo($x.dtype).tiny ** 0.5)"
+    assert sized(template, of_type(None, "x"), double=True) == f"$x.clamp_min({bound})"
+
+
+@pytest.mark.parametrize(
+    ("line", "after"),
+    [
+        ("y = x / x.abs().max()", "torch.finfo(torch.result_type(largest, 1.0)).tiny"),
+        ("y = x / (x.max() - x.min()).abs()", "torch.finfo(torch.result_type(magnitude, 1.0)).tiny"),
+        ("y = x / (x**2).sum()", "min(6e-8, torch.finfo(total.dtype).tiny ** 0.5)"),
+        ("y = (x.exp() ** 2 / s).log()", "min(6e-8, torch.finfo(ratio.dtype).tiny)"),
+        ("y = x / x.tanh().abs().max()", "max(1e-19, torch.finfo(largest.dtype).tiny)"),
+    ],
+)
+def test_the_limits_asked_for_are_those_of_what_may_arrive(line: str, after: str) -> None:
+    source, _ = fixed(
+        f"{HEAD}def f(x: torch.Tensor, s: torch.Tensor):\n    {line}\n    return y\n", unsafe=True
+    )
+    assert after in source
