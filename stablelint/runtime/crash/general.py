@@ -35,7 +35,7 @@ from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.program.location import Location
 
-_OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b")
+_OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b|\.shape\b")
 
 
 def tried(scene: Scene) -> list[Repair]:

@@ -12,6 +12,7 @@ from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
+from stablelint.syntax.operations import having
 
 _MOST_STEPS = 3  # that changed a size
 _Told = tuple[str, Location]
@@ -105,16 +106,23 @@ def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tu
     while place is not None and len(told) < _MOST_STEPS and size not in wanted:
         way = past.way_from(place, partial(_has, size))
         last = way[-1] if way else None
-        before = past.pasts[last.given[0]] if last is not None and last.given else None
-        same_rank = before is not None and last is not None and len(before.shape) == len(last.shape)
-        if last is None or last.at is None or before is None:
+        parts = [past.pasts[one] for one in last.given] if last is not None else []
+        alike = [one for one in parts if last is not None and len(one.shape) == len(last.shape)]
+        if last is None or last.at is None or not parts:
             break
+        axis = last.shape.index(size)
+        before = next((one for one in alike if one.shape[axis] in wanted), parts[0])
+        same_rank = before in alike
         if same_rank or math.prod(before.shape) == math.prod(last.shape):
-            what = "before that" if told else operand.name
-            told.append((f"{what}: {last.shape} of {before.shape}", last.at))
+            is_it = last.shape == past.pasts[past.operands[operand.name]].shape
+            what = (
+                "before that:" if told else f"{operand.name}:" if is_it else f"{operand.name} is taken from"
+            )
+            given = alike if last.operation in having("join") else [before]
+            told.append((f"{what} {last.shape} of {' and '.join(str(one.shape) for one in given)}", last.at))
         if not same_rank:
             break
-        place, size = last.given[0], before.shape[last.shape.index(size)]
+        place, size = last.given[parts.index(before)], before.shape[axis]
     return size in wanted, told
 
 

@@ -302,6 +302,95 @@ out.sum().backward()
         "clone()",
     ),
     Crash(
+        "a part of what a layer kept written by another name",
+        TRAIN
+        + """
+state = torch.randn(8, 12)
+def coupled(state):
+    first, second = state[:, :6], state[:, 6:]
+    scale = model[0](first).mean()
+    state[:, 6:] = second + scale
+    return state
+coupled(state.clone()).sum().backward()
+""",
+        "in-place",
+        (
+            "first and state share their memory",
+            "`state[:, 6:] = second + scale` writes",
+            "model[0](first)",
+        ),
+        "state = state.clone() before it",
+    ),
+    Crash(
+        "a gradient too few of a function",
+        TRAIN
+        + """
+class Rounded(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale, bits):
+        return torch.round(x / scale) * scale
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+Rounded.apply(model(inputs), 0.5, 4).sum().backward()
+""",
+        "backward",
+        (
+            "Rounded.backward returns 2 for the 3 arguments of its forward: x, scale, bits",
+            "(grad, None)",
+        ),
+        "return grad, None, None",
+    ),
+    Crash(
+        "gradients too few of a function whose tensors all ask for one",
+        TRAIN
+        + """
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x, scale)
+        return x * scale
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[1]
+Scaled.apply(model(inputs), torch.ones(3, requires_grad=True)).sum().backward()
+""",
+        "backward",
+        ("Scaled.backward returns 1 for the 2 arguments of its forward: x, scale",),
+        "None stands for an argument without a gradient",
+    ),
+    Crash(
+        "an index of int32 for a scatter",
+        HEAD
+        + """
+messages = nn.Linear(4, 32)(torch.randn(2000, 4))
+nodes = torch.zeros(2000, dtype=torch.int32)
+index = nodes.unsqueeze(1).expand(-1, 32)
+torch.zeros(3, 32).scatter_add(0, index, messages).sum().backward()
+""",
+        "dtype",
+        (
+            "index is int32, and scatter_add takes int64 there",
+            "torch.zeros(2000, dtype=torch.int32)",
+        ),
+        "index.long() passes",
+    ),
+    Crash(
+        "a mask of what a cat has made longer",
+        HEAD
+        + """
+layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+tokens = torch.randn(4, 6, 8)
+padding = tokens[:, :, 0] > 1
+whole = torch.cat([torch.zeros(1, 1, 8).expand(4, -1, -1), tokens], dim=1)
+encoder(whole * 2, src_key_padding_mask=padding)
+""",
+        "shape",
+        ("(4, 7, 8) of (4, 1, 8) and (4, 6, 8)", "torch.cat("),
+        "",
+    ),
+    Crash(
         "a step between forward and backward",
         TRAIN
         + """

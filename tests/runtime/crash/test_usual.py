@@ -30,7 +30,7 @@ CASES = (
     (HIDDEN + "torch.optim.SGD(held + held, lr=0.1)", "module", "net (Net) has no parameters"),
     (
         GRADIENT + "Scale.apply(torch.ones(4, 3), w).sum().backward()",
-        "no-graph",
+        "backward",
         "Scale.backward gives a gradient of shape (4) for argument 1",
     ),
     (X + "torch.vmap(torch.dot)(x, torch.ones(5, 3))", "shape", "the sizes there are [4, 5]"),

@@ -48,7 +48,8 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if len(kinds) < 2:
         return None
     first, other = shown[0], next(one for one in shown if one.dtype != shown[0].dtype)
-    summary = f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
+    taken = _taken(scene, shown)
+    summary = taken or f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
     wide = [
         at for one in shown if one.dtype == "float64" for at in (one.made_at, one.source) if at is not None
     ]
@@ -64,8 +65,21 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
     moved = (f"{owner}.to(torch.{first.dtype})",) * weighs
+    moved += tuple(one.told for one in tried(scene) if taken and one.kind == "cast")
     found = Explanation("dtype", summary, tuple(because), moved, shown, layers, other=chain)
     return _with_left(found, left, scene)
+
+
+def _taken(scene: Scene, shown: tuple[Operand, ...]) -> str:
+    """Which dtype an operand must have, where no other has it: an index is one of int64."""
+    match = re.search(r"expected scalar type (\w+) but found (\w+)", scene.message)
+    kinds = [getattr(torch, one.lower(), None) for one in (match.groups() if match is not None else ())]
+    wanted, given = (dtype_name(one) if one is not None else "" for one in (*kinds, None, None)[:2])
+    odd, call = next((one for one in shown if one.dtype == given), None), called(scene)
+    if odd is None or call is None or any(one.dtype == wanted for one in shown):
+        return ""
+    name = getattr(call.function, "__name__", "") or type(call.function).__name__
+    return f"{odd.name} is {given}, and {name} takes {wanted} there"
 
 
 @explains(r"source and destination dtypes match, got (\w+) for the destination and (\w+) for the source")

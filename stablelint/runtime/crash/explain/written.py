@@ -14,7 +14,7 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import writer_behind
+from stablelint.runtime.crash.source import Writer, writer_behind
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of, row_of, rows_of
 
@@ -37,29 +37,31 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     shape = tuple(int(one) for one in match[1].split(",") if one.strip())
     summary = f"{operation} kept a tensor {shape} for its gradient, and it was written before backward"
     other = [(f"{operation} keeps it here", kept_at)] if kept_at is not None else []
-    advice = ["write a new tensor instead: torch.where, clone()"]
+    because, advice = list[str](), ["write a new tensor instead: torch.where, clone()"]
     step = next((one for one in reversed(scene.trail.steps) if one.sequence > saver._sequence_nr()), None)
     if step is not None and (weight := _parameter_of(saver, shape)) is not None:
         at, name = place(step.site), scene.parameter_name(weight) or f"weight {tuple(weight.shape)}"
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
         summary = f"an optimizer stepped between the forward pass and this backward call, which needs the old {name}"
         advice = ["compute the second loss anew after that step"]
-    elif (written := _writer(saver) or _written_by(nodes, saver)) is not None:
+    elif (writer := _writer(saver) or _written_by(nodes, saver)) is not None:
+        written = writer.at
+        because = [f"{' and '.join(writer.shared)} share their memory"] if writer.shared else []
         other.append(("and it is written here", written))
         summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
         advice = _out_of_place(written.expression) or advice
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
-    return Explanation("in-place", summary, advice=tuple(advice), other=tuple(other))
+    return Explanation("in-place", summary, tuple(because), tuple(advice), other=tuple(other))
 
 
-def _writer(saver: Any) -> Location | None:
+def _writer(saver: Any) -> Writer | None:
     """The statement that writes what a node kept: behind it, or behind the calls that led to it."""
     found = (writer_behind(Location(*row, None, "", "")) for row in rows_of(saver))
     return next((one for one in found if one is not None), None)
 
 
-def _written_by(nodes: list[Any], saver: Any) -> Location | None:
+def _written_by(nodes: list[Any], saver: Any) -> Writer | None:
     """Where an operation in place took what `saver` gave or was given, as a module with `inplace=True` does."""
     values = {saver, *(one for one, _ in saver.next_functions)} - {None}
     later = [
@@ -69,7 +71,8 @@ def _written_by(nodes: list[Any], saver: Any) -> Location | None:
         and _IN_PLACE.search("".join(one.metadata.get("traceback_", ())[-1:]))
         and any(operand in values for operand, _ in one.next_functions)
     ]
-    return place(row_of(min(later, key=lambda one: one._sequence_nr()))) if later else None
+    at = place(row_of(min(later, key=lambda one: one._sequence_nr()))) if later else None
+    return Writer(at) if at is not None else None
 
 
 def _out_of_place(statement: str) -> list[str]:

@@ -17,6 +17,7 @@ from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.provenance.anew import by_script, by_step
 from stablelint.runtime.crash.provenance.made import Makers, Places, modules_of
 from stablelint.runtime.crash.provenance.statements import located
+from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.frames import Site, resolve, site_of, user_frames
 from stablelint.runtime.program.location import Location
@@ -191,6 +192,10 @@ def _operands(scene: Scene, record: _Record) -> Iterator[tuple[str, _Made]]:
         found = record.known(tensor)
         like = (each for each in record.failed if (each.shape, each.dtype) == (tensor.shape, tensor.dtype))
         yield name, found if found.operation else record.known(next(like, tensor))
+    call = called(scene)
+    given, texts = (call.values, call.texts) if call is not None else ((), {})
+    for one in (one for one in given if isinstance(one, torch.Tensor) and id(one) in texts):
+        yield texts[id(one)], record.known(one)
     parts = (
         [ast.unparse(one) for one in operands_of(node_at(scene.user.site))] if scene.user is not None else []
     )

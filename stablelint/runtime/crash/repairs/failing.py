@@ -152,7 +152,10 @@ class Call:
             return torch.empty(one.shape, dtype=one.dtype, device="meta")
         if self.hollow:
             return torch.empty_strided(one.shape, one.stride(), dtype=one.dtype, device="meta")
-        return one.detach().clone().requires_grad_(one.requires_grad and one.is_leaf)
+        spread = [size > 1 and stride == 0 for size, stride in zip(one.shape, one.stride(), strict=True)]
+        part = one.detach()[tuple(slice(1) if each else slice(None) for each in spread)]
+        copied = one.detach().clone() if all(spread) else part.clone().expand(one.shape)
+        return copied.requires_grad_(one.requires_grad and one.is_leaf)
 
 
 def failing(scene: Scene) -> Call | None:
