@@ -164,6 +164,19 @@ def test_the_model_of_the_loss_is_asked_what_it_trains(tmp_path: Path) -> None:
     assert "one.requires_grad_(False)" in [at.expression for _, at in found.other]
 
 
+def test_a_tuple_that_a_module_keeps_is_detached_part_by_part(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + NET + "        self.lstm, self.state = nn.LSTM(2, 3), None\n"
+        "    def forward(self, x):\n        h, self.state = self.lstm(x, self.state)\n        return h\n"
+        "net = Net()\nfor _ in range(2):\n    loss = net(torch.ones(4, 1, 2)).sum()\n    loss.backward()\n"
+    )
+    found, _ = explained(path)
+    line = 1 + path.read_text().splitlines().index("        h, self.state = self.lstm(x, self.state)")
+    assert found is not None
+    assert found.advice == (f"self.state = tuple(one.detach() for one in self.state) behind line {line}",)
+
+
 def test_a_key_is_looked_for_however_it_was_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(HEAD + "batch = {'labels': torch.ones(2)}\nbatch.pop('label')\n")
@@ -181,4 +194,4 @@ def test_a_state_that_a_module_keeps_is_detached_where_it_is_carried_on(tmp_path
     )
     found, _ = explained(path)
     assert found is not None
-    assert found.advice == ("self.h = self.h.detach() before it is used in the next step",)
+    assert found.advice == ("self.h = self.h.detach() after each step",)

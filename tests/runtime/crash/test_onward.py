@@ -40,7 +40,17 @@ RENAMED = (
     "        super().__init__()\n        self.blocks = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))\n"
     "Net().load_state_dict({f'layers.{key}': value for key, value in old.state_dict().items()})\n"
 )
+DOUBLE = (
+    HEAD + "import numpy as np\nx = torch.from_numpy(np.ones((4, 3)))\n"
+    "model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 1))\n"
+    "def train(x):\n    loss = model(x).sum()\n    loss.backward()\n"
+    "def validate(x):\n    return model(x).mean().item()\ntrain(x)\nvalidate(x)\n"
+)
 CASES = {
+    "what a sequence of layers is given, where several calls are given it": (
+        DOUBLE,
+        "torch.from_numpy(np.ones((4, 3))).float() in line 6 passes",
+    ),
     "an operand beside it that fails alike": (
         SCALED,
         "self.mean[None, :, None, None] and self.std[None, :, None, None] pass",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch import nn
 
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
@@ -29,6 +30,7 @@ from stablelint.runtime.crash.source import (
 )
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tracing.graph import nodes_of, row_of
 
 
@@ -84,7 +86,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = [f"{carried} = {_detached(carried, scene)} after each step"]
     elif field:
         summary += f": {field} is carried from step to step"
-        advice = [f"{field} = {field}.detach() before it is used in the next step"]
+        held = _attribute_with_graph(field.rpartition(".")[2], owners)
+        where = f"behind line {made.row}" if made is not None and _is_done(made, field) else "after each step"
+        advice = [f"{field} = {_without_graph(field, held)} {where}"]
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
@@ -140,9 +144,29 @@ def _all_detached(scene: Scene, nodes: set[int]) -> Iterator[Repair]:
 
 def _detached(name: str, scene: Scene) -> str:
     """The value of a name without its graph."""
-    value = scene.user.names.get(name) if scene.user is not None else None
+    return _without_graph(name, scene.user.names.get(name) if scene.user is not None else None)
+
+
+def _without_graph(name: str, value: object) -> str:
+    """What has the value of a name, without its graph."""
     kind = type(value).__name__
     return f"{kind}(one.detach() for one in {name})" if kind in ("list", "tuple") else f"{name}.detach()"
+
+
+def _attribute_with_graph(name: str, scope: dict[str, Any]) -> object:
+    """What an object in a scope, or a module in one of its models, has under a name, if that has a graph."""
+    models = [one for one in scope.values() if isinstance(one, nn.Module)]
+    owners = [*scope.values(), *(each for one in models for each in one.modules())]
+    held = (vars(one)[name] for one in owners if name in getattr(one, "__dict__", ()))
+    return next((one for one in held if any(part.grad_fn is not None for part in tensors_in(one))), None)
+
+
+def _is_done(made: Location, field: str) -> bool:
+    """Whether the statement at a place gives an attribute its value, which the function does not read behind it."""
+    nodes = [*ast.walk(function_at(made) or ast.Module([], []))]
+    same = [one for one in nodes if isinstance(one, ast.Attribute) and ast.unparse(one) == field]
+    stores = any(isinstance(one.ctx, ast.Store) and one.lineno == made.row for one in same)
+    return stores and not any(isinstance(one.ctx, ast.Load) and one.lineno > made.row for one in same)
 
 
 def _total(user: Frame | None) -> Location | None:

@@ -215,7 +215,7 @@ def called(scene: Scene) -> Call | None:
             if not isinstance(owner, nn.Sequential | nn.ModuleList) and not is_compiled(owner):
                 plain = all(map(is_plain, owner.modules()))
                 names = one.frame.f_locals
-                spots = _spots(user, names["args"]) if one is first else {}
+                spots = _spots(user, first.frame.f_locals["args"]) if first is not None else {}
                 texts = {key: one.text for key, one in spots.items()}
                 made = Call(owner, *_flat(names["args"], names["kwargs"]), texts, spots)
                 return made if plain else None
