@@ -81,7 +81,9 @@ def _numbers(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]
                 each.range for each in map(past.pasts.__getitem__, last.given) if each.range is not None
             ]
             of = f", of {before[0][0]} … {before[0][1]}" if before else ""
-            yield from _begun(way, f"{one.name} reaches {last.range and last.range[1]} here first{of}")
+            high, all_high = last.range[1] if last.range else None, last.largest
+            more = f", another {all_high}" if all_high != high else ""
+            yield from _begun(way, f"{one.name} reaches {high} here first{more}{of}")
 
 
 def _reaches(count: int, past: Past) -> bool:

@@ -391,6 +391,29 @@ encoder(whole * 2, src_key_padding_mask=padding)
         "",
     ),
     Crash(
+        "an index of which the data hold a larger one",
+        HEAD
+        + """
+class Words(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.embed = nn.Embedding(count, 2)
+    def forward(self, ids):
+        return self.embed(ids)
+class Run:
+    def __init__(self, model):
+        self.model = model
+    def on(self, samples):
+        return [self.model(torch.stack(samples[place : place + 2])) for place in (0, 2)]
+sizes = [4]
+samples = [torch.tensor(one) for one in ([1, 3], [4, 0], [2, 6], [5, 0])]
+Run(Words(len(sizes) + 3)).on(samples)
+""",
+        "index",
+        ("ids reaches 4 here first, another 6 torch.tensor(one)", "Words(len(sizes) + 3)"),
+        "num_embeddings=7 at least",
+    ),
+    Crash(
         "a step between forward and backward",
         TRAIN
         + """

@@ -11,9 +11,12 @@ from stablelint.runtime.crash import expression
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import operands_of_call
+from stablelint.runtime.crash.provenance.history import history, makers
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.repairs.onward import changed
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import expression_at, function_at
+from stablelint.runtime.program.location import Location
 
 _SHOWN = 4
 _ENTROPIES = ("cross_entropy", "nll_loss")
@@ -73,7 +76,10 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = (
         f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
     )
-    advice = [f"num_embeddings={int(indices.max()) + 1} at least, or see how indices are made"]
+    past = history(scene)
+    made = past.largest(operands[0].name, rows) if past is not None else 0
+    largest = max(made, int(indices.max()))
+    advice = [f"num_embeddings={largest + 1} at least, or see how indices are made"]
     if int(indices.min()) >= rows:  # none of them counts rows
         numbered = f"torch.unique({operands[0].name}, return_inverse=True)"
         advice.insert(
@@ -88,9 +94,21 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
         advice += _begin_at_one(operands[0].name, indices, rows)
-    made = scene.origins.of_setting(scene.module, "num_embeddings")[-1:] if scene.module is not None else ()
-    other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in made)
+    source = scene.origins.of_setting(scene.module, "num_embeddings")[-1:] if scene.module is not None else ()
+    source = source or _handed_on(scene, "num_embeddings")
+    other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in source)
     return Explanation("index", summary, advice=tuple(advice), operands=operands, other=other)
+
+
+def _handed_on(scene: Scene, name: str) -> tuple[Location, ...]:
+    """The call that gave the function around a module's making what it is made with under a name."""
+    places = makers(scene).get(id(scene.module), ())
+    call, function = (expression_at(places[0]), function_at(places[0])) if places else (None, None)
+    given = expression.given_by_name(call, {}, type(scene.module)) if isinstance(call, ast.Call) else {}
+    match given.get(name), function:
+        case ast.Name(one), ast.FunctionDef(args=taken) if one in {each.arg for each in taken.args}:
+            return places[1:2]
+    return ()
 
 
 def _of_entries(scene: Scene) -> Explanation | None:

@@ -28,6 +28,7 @@ _MOST_BYTES = 1 << 30  # of the results that are kept
 _MOST_PASTS = 4096  # that are told of an operand
 _MOST_COMPARED = 1 << 20  # elements
 _MOST_CALLERS = 4
+_Largest = dict[tuple[str, tuple[Site, ...]], int]  # by an operation and the program's call of it
 _UNSEEN = ("from_numpy", "save", "load")  # functions of torch that tell no mode
 
 
@@ -45,6 +46,7 @@ class Past(NamedTuple):
     silent: bool  # whether gradients were disabled where it was made
     number: int | None  # what left torch as a number last, before it was made of numbers
     callers: tuple[Location, ...] = ()  # the calls of the program that led there, the innermost first
+    largest: int | None = None  # whole number of all that the same operation of the program gave
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ class History:
             found.append(self.pasts[place])
             place = next((one for one in found[-1].given if trait(self.pasts[one])), None)
         return found
+
+    def largest(self, name: str, count: int) -> int:
+        """The largest number that was made where those of an operand were that reach a count; 0 where none is known."""
+        way = self.way(name, lambda one: one.range is not None and one.range[1] >= count)
+        return max((one.largest or 0 for one in way[-1:]), default=0)
 
     def cut(self, place: int) -> Past | None:
         """The nearest operation behind a tensor without a graph that was given one."""
@@ -144,6 +151,15 @@ class _Record(TorchFunctionMode):
         self.made[id(one.tensor)] = one
         self.stored[_elements(one.tensor)] = one
 
+    def largest(self) -> _Largest:
+        """The largest whole number that each operation of the program gave."""
+        found = _Largest()
+        for one in self.made.values():
+            key, within = (one.operation, one.sites[:1]), _range(one.tensor)
+            if within is not None:
+                found[key] = max(within[1], found.get(key, 0))
+        return found
+
     def known(self, tensor: torch.Tensor) -> _Made:
         """What is known of a tensor."""
         found = self.made.get(id(tensor)) or self.stored.get(_elements(tensor))
@@ -180,8 +196,8 @@ def makers(scene: Scene) -> dict[int, Places]:
 def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
     if then is None or (then.message, then.location) != (scene.message, scene.location):
         return b""
-    pasts, places = list[Past](), dict[int, int]()
-    operands = {name: _place(found, pasts, places) for name, found in _operands(then, record)}
+    pasts, places, largest = list[Past](), dict[int, int](), record.largest()
+    operands = {name: _place(found, pasts, places, largest) for name, found in _operands(then, record)}
     return pickle.dumps(History(pasts, operands, Makers(then.known["makers"]).by_path(then.frames)))
 
 
@@ -204,7 +220,7 @@ def _operands(scene: Scene, record: _Record) -> Iterator[tuple[str, _Made]]:
         yield from ((name, record.known(tensor)) for name, tensor in pairs if name not in known)
 
 
-def _place(one: _Made, pasts: list[Past], places: dict[int, int]) -> int:
+def _place(one: _Made, pasts: list[Past], places: dict[int, int], largest: _Largest) -> int:
     """Where the past of a result stands in a history, which is written there with all before it."""
     waiting = [one]
     while waiting:
@@ -218,27 +234,33 @@ def _place(one: _Made, pasts: list[Past], places: dict[int, int]) -> int:
         if id(each) not in places:
             places[id(each)] = len(pasts)
             given = tuple(places[id(given)] for given in each.given if id(given) in places)
-            pasts.append(_past(each, given, places.get(id(each.number))))
+            past = _past(each, given, places.get(id(each.number)))
+            pasts.append(past._replace(largest=largest.get((each.operation, each.sites[:1]))))
     return places[id(one)]
 
 
 def _past(one: _Made, given: tuple[int, ...], number: int | None) -> Past:
     tensor, places = one.tensor, tuple(map(_located, one.sites))
-    counts = not (tensor.is_floating_point() or tensor.is_complex() or tensor.is_meta)
-    known = counts and 0 < tensor.numel() <= _MOST_COMPARED
     return Past(
         one.operation,
         next(iter(places), None),
         tuple(tensor.shape),
         dtype_name(tensor.dtype),
         tensor.grad_fn is not None,
-        (int(tensor.min()), int(tensor.max())) if known else None,
+        _range(tensor),
         given,
         tensor.requires_grad,
         one.silent,
         number,
         places[1:],
     )
+
+
+def _range(tensor: torch.Tensor) -> tuple[int, int] | None:
+    """The least and the largest of whole numbers."""
+    counts = not (tensor.is_floating_point() or tensor.is_complex() or tensor.is_meta)
+    known = counts and 0 < tensor.numel() <= _MOST_COMPARED
+    return (int(tensor.min()), int(tensor.max())) if known else None
 
 
 def _located(site: Site) -> Location:
