@@ -116,7 +116,7 @@ def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tu
         before = next((one for one in alike if one.shape[axis] in wanted), parts[0])
         same_rank = before in alike
         if same_rank or math.prod(before.shape) == math.prod(last.shape):
-            is_it = last.shape == past.pasts[past.operands[operand.name]].shape
+            is_it = last.shape[:1] == operand.shape[:1]  # and not the data that it is a batch of
             what = (
                 "before that:" if told else f"{operand.name}:" if is_it else f"{operand.name} is taken from"
             )

@@ -42,7 +42,7 @@ CASES = {
         "    def forward(self, x, more):\n        return self.out(self.norm(torch.cat([x, more], 1)))\n"
         "net = Net()\nnet(torch.ones(4, 6), torch.ones(4, 3))\n",
         ("nn.BatchNorm1d(…, num_features=9) of norm and nn.Linear(…, in_features=9) of out pass",),
-        "(4, 9) of (4, 6) torch.cat([x, more], 1)",
+        "(4, 9) of (4, 6) and (4, 3) torch.cat([x, more], 1)",
     ),
     "a size that a constructor was given": (
         NET + "        self.out = nn.Linear(n, 2)\n    def forward(self, x):\n        return self.out(x)\n"

@@ -211,7 +211,8 @@ def _operands(scene: Scene, record: _Record) -> Iterator[tuple[str, _Made]]:
     call = called(scene)
     given, texts = (call.values, call.texts) if call is not None else ((), {})
     for one in (one for one in given if isinstance(one, torch.Tensor) and id(one) in texts):
-        yield texts[id(one)], record.known(one)
+        if texts[id(one)] not in known and (found := record.known(one)).operation:
+            yield texts[id(one)], found
     parts = (
         [ast.unparse(one) for one in operands_of(node_at(scene.user.site))] if scene.user is not None else []
     )
