@@ -487,8 +487,12 @@ class ModuleInfo:
 
     def is_written_into(self, name: str) -> bool:
         """Whether a statement, top-level assignments left out, writes into the object of a name, or a holder of it."""
-        parts = (n for to in self.changed for v in self.assignments.get(to, ()) for n in descendants(v))
-        return name in self.changed or any(getattr(n, "id", "") == name for n in parts)
+        return name in self._written
+
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        held = (part for to in self.changed for v in self.assignments.get(to, ()) for part in descendants(v))
+        return self.changed.union([part.id for part in held if type(part) is ast.Name])
 
     @cached_property
     def changed(self) -> frozenset[str]:
