@@ -144,8 +144,25 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
     if not _is_spread(spread):
         return None
     roots = (applied(tree, one, "sqrt") or one for one in _read(tree, value))
-    roles = {role_of(tree, one) for root in roots for one in _read(tree, root)}
-    return spread if roles and roles <= QUOTIENTS else None
+    divisors = [one for root in roots for one in _read(tree, root)]
+    divides = all(role_of(tree, one) in QUOTIENTS for one in divisors)
+    return spread if divides and any(_is_of_difference(tree, one) for one in divisors) else None
+
+
+def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:
+    """Whether a difference is divided, as of values and their mean: what is constant leaves nothing of it but rounding."""
+    above = tree.link(divisor).parent
+    if isinstance(above, ast.BinOp):
+        parts = [one for one in (above.left, above.right) if one is not divisor]
+    elif isinstance(above, ast.Call) and divisor in above.args:
+        parts = [
+            one for one in (*above.args, getattr(above.func, "value", None)) if one not in (divisor, None)
+        ]
+    else:  # its root, or what is cast
+        return isinstance(above, ast.Attribute | ast.Call) and _is_of_difference(tree, above)
+    made = (definition(tree, one) if isinstance(one, ast.Name) else None for one in parts)
+    values = [one if given is None else given.value for one, given in zip(parts, made, strict=True)]
+    return any(isinstance(one, ast.Sub) for value in values for one in ast.walk(value))
 
 
 def divides_all(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:

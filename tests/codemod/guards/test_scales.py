@@ -565,10 +565,15 @@ def test_a_spread_that_is_read_otherwise_too_keeps_a_bound_of_its_own(read: str)
 
 
 def test_a_deviation_is_1_where_it_is_0_in_front_of_its_cast() -> None:
-    source = f"{HEAD}def f(x):\n    return x / x.std(0).detach()\n"
+    source = f"{HEAD}def f(x):\n    return (x - x.mean(0)) / x.std(0).detach()\n"
     change = proposal(source, "x.std(0).detach()", SCALE, x="x.std(0).detach()")
-    after = "    x_std = x.std(0)\n    return x / x_std.masked_fill(x_std == 0, 1).detach()\n"
+    after = "    x_std = x.std(0)\n    return (x - x.mean(0)) / x_std.masked_fill(x_std == 0, 1).detach()\n"
     assert body(rewritten(source, change)) == f"def f(x):\n{after}"
+
+
+def test_the_deviation_of_what_is_divided_as_it_is_stays_bounded() -> None:
+    source = "def f(x):\n    return x / x.std(0)\n"
+    assert "clamp_min(1e-6)" in rewritten(source, proposal(source, "x.std(0)", SCALE, x="x.std(0)"))
 
 
 KL = "    return 1 + lv - torch.exp(lv)"
