@@ -19,6 +19,7 @@ def abridge(module: ModuleInfo, largest: int) -> None:
     A body is kept if it returns something, takes part in construction or in a training step, and has at most `largest`
     statements.
     """
+    _ = module.patched, module.changed  # which outlive the bodies
     text = module.source.text
     rows = [text.count("\n", 0, found.start()) + 1 for found in _TRAINING.finditer(text)]
     for info in (None, *module.classes.values()):
@@ -28,7 +29,6 @@ def abridge(module: ModuleInfo, largest: int) -> None:
             tells = name in builders or any(function.node.lineno <= row <= last for row in rows)
             if not _is_kept(function, largest, tells):
                 _drop_body(function)
-    _ = module.patched, module.changed  # which outlive the text
     module.source = replace(module.source, text="", tree=ast.Module([], []), lines=[])
 
 

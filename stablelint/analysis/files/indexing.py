@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +14,13 @@ from stablelint.analysis.files.reading import (
     declared_names,
     entered_names,
 )
-from stablelint.syntax.names import imported_module, imported_names
+from stablelint.syntax.names import imported_module, imported_names, last_name
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import SCOPES, descendants
 
-_REMADE = re.compile(
-    r"\b(\w+)\.__(?:code|defaults|kwdefaults)__"
-)  # functions that are another one afterwards
+_OF_CODE = frozenset(
+    {"__code__", "__defaults__", "__kwdefaults__"}
+)  # by which a function is made another one
 
 
 def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
@@ -41,7 +40,10 @@ def module_of(source: Source, path: Path | None, package: str) -> ModuleInfo:
     if "exec(" in text and any(getattr(n, "id", "") == "exec" for n in descendants(source.tree)):
         module.rebound |= frozenset(known)
     if "__code__" in text or "defaults__" in text:
-        module.rebound |= frozenset(_REMADE.findall(text))
+        attributes = (
+            n for n in descendants(source.tree) if isinstance(n, ast.Attribute) and n.attr in _OF_CODE
+        )
+        module.rebound |= frozenset(last_name(n.value) for n in attributes)
     if ".add_argument(" in text:
         module.options = options_in(source.tree)
     if "sys.path." in text:

@@ -6,7 +6,6 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -438,12 +437,20 @@ class ModuleInfo:
     def patched(self) -> Mapping[str, frozenset[str]]:
         """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
         text, found = self.source.text, dict[str, set[str]]()
-        by_call = "setattr(" in text
-        names = [name for name in self.classes if by_call or f"{name}." in text]
-        of_class = rf"\b({'|'.join(names)})\b"
-        forms = rf"{of_class}\.(\w+)[ \t]*=(?!=)", rf"\bsetattr\(\s*{of_class}\s*,\s*(?:[\"'](\w+)[\"'])?"
-        for form in forms[: 1 + by_call] if names else ():
-            for name, attr in re.findall(form, text):
+        if not any(f"{name}." in text or "setattr(" in text for name in self.classes):
+            return {}
+        for node in descendants(self.source.tree):
+            if type(node) is ast.Attribute and type(node.ctx) is ast.Store:
+                name, attr = last_name(node.value), node.attr
+            elif type(node) is ast.Call and len(node.args) > 1 and last_name(node.func) == "setattr":
+                given = node.args[1]
+                name, attr = (
+                    last_name(node.args[0]),
+                    str(given.value) if isinstance(given, ast.Constant) else "",
+                )
+            else:
+                continue
+            if name in self.classes:
                 found.setdefault(name, set()).add(attr)
         return {name: frozenset(attrs) for name, attrs in found.items()}
 

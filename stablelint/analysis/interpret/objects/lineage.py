@@ -9,11 +9,15 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind
-from stablelint.syntax.names import called_name, dotted, last_name, names_layer
+from stablelint.syntax.names import dotted, last_name, names_layer
 
 _DEPTH = 8
-_DECORATORS = frozenset({"dataclass", "final", "total_ordering", "runtime_checkable", "define", "frozen"})
-_METACLASSES = frozenset({"ABCMeta", "EnumMeta", "EnumType", "type"})
+_KEEPING = sys.stdlib_module_names | {
+    "type",
+    "typing_extensions",
+    "attr",
+    "attrs",
+}  # whose decorators keep methods
 _HOOKS = frozenset({"__new__", "__init_subclass__"})
 _KNOWN_ROOTS = sys.stdlib_module_names | {"torch", "object", "dict", "list", "tuple", "Exception"}
 
@@ -98,13 +102,18 @@ def is_dataclass(info: ClassInfo) -> bool:
 
 def is_remade(info: ClassInfo, frame: Frame) -> bool:
     """Whether a decorator, a metaclass or a base may change a class, or `__new__` makes objects of another one."""
-    decorators = {called_name(d) for d in info.node.decorator_list}
-    if not decorators <= _DECORATORS or "__new__" in info.methods:
+    decorators = (d.func if isinstance(d, ast.Call) else d for d in info.node.decorator_list)
+    if "__new__" in info.methods or any(_is_foreign(decorator, info) for decorator in decorators):
         return True
     above = ancestors(info, frame) if info.node.bases or info.node.keywords else ()
-    kinds = (keyword.value for one in above for keyword in one.node.keywords if keyword.arg == "metaclass")
+    kinds = ((k.value, one) for one in above for k in one.node.keywords if k.arg == "metaclass")
     hooks = (one.methods.keys() & _HOOKS for one in above[1:])
-    return any(last_name(kind) not in _METACLASSES for kind in kinds) or any(hooks)
+    return any(_is_foreign(kind, one) for kind, one in kinds) or any(hooks)
+
+
+def _is_foreign(maker: ast.expr, info: ClassInfo) -> bool:
+    """Whether a decorator or metaclass is of a package of which it is not known that its classes keep their methods."""
+    return _qualified(maker, info).partition(".")[0] not in _KEEPING
 
 
 def is_tuple(info: ClassInfo) -> bool:

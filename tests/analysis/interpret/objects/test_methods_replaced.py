@@ -143,3 +143,19 @@ def test_what_stays_proves(code: str) -> None:
 def test_the_class_of_an_object_is_told_by_type() -> None:
     code = "class C:\n    e = 1\n    def g(self, x):\n        return 1 / (x.abs() + type(self).e)\n"
     assert [rule for _, rule in unmet(code, HEAD)] == ["SL102"]
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        f"# C.g = nothing\n{PLAIN}",
+        f'"""setattr(C, "g", f), or C.g = f."""\n{PLAIN}',
+        f"from dataclasses import dataclass\n@dataclass\n{PLAIN}",
+    ],
+)
+def test_what_a_comment_says_replaces_no_method(classes: str, tmp_path: Path) -> None:
+    assert statuses(tmp_path, classes) == [Status.DISCHARGED]
+
+
+def test_a_decorator_of_another_package_may_replace_methods_whatever_its_name(tmp_path: Path) -> None:
+    assert statuses(tmp_path, f"from elsewhere import dataclass\n@dataclass\n{PLAIN}") == [Status.ASSUMED]
