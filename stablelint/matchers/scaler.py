@@ -53,12 +53,16 @@ def _clip_apart(events: Sequence[Event], review: Review, rule: Rule) -> Sites:
 def _plain_steps(events: Sequence[Event], root: ast.AST) -> Iterator[tuple[Event, str]]:
     """`optimizer.step()` on gradients that carry the scale."""
     steps = [e for e in events if e.kind == "step"]
-    for step in (e for e in steps if not e.by_scaler):
+    scaled = [e for e in events if e.kind == "backward" and _is_scaled(e)]
+    for step in (e for e in steps if not e.by_scaler and scaled):
         beside = [e for e in events if e is not step and not e.excludes(step, root)]
         same = [e for e in steps if e is not step and e.of & step.of]
         others = [e for e in steps if e.by_scaler and e not in same]
-        scaled = any(e.kind == "backward" and _is_scaled(e) for e in beside)
-        if not scaled or any(e.kind == "unscale" for e in beside) or _has_no_scaler(step):
+        if (
+            not any(e in beside for e in scaled)
+            or any(e.kind == "unscale" for e in beside)
+            or _has_no_scaler(step)
+        ):
             continue
         # Another optimizer than the scaled one, or the other arm of a test, which asks whether there is a scaler.
         if all(e.by_scaler and e in beside for e in same) and (same or not others):

@@ -72,6 +72,7 @@ def backs_below(root: ast.AST) -> list[ast.Call]:
     return calls_below(root, "backward", "manual_backward")
 
 
+@remembered
 def is_test(root: ast.AST) -> bool:
     """Whether a function is a test by its name, or calls assertions, `self.assertEqual(…)`: what it does is tried out."""
     named = getattr(root, "name", "").startswith("test_")
@@ -185,9 +186,10 @@ def exclusive(one: ast.AST, other: ast.AST, root: ast.AST) -> bool:
     if common is None or common in (one, other):
         return False
     first, second = first[: first.index(common)], second[: second.index(common)]
-    arms = [_field_with(path[-1], common)[0] for path in (first, second)]
-    if isinstance(common, ast.If | ast.IfExp | ast.Try | ast.Match) and arms[0] != arms[1]:
-        return "finalbody" not in arms
+    if isinstance(common, ast.If | ast.IfExp | ast.Try | ast.Match):
+        arms = [_field_with(path[-1], common)[0] for path in (first, second)]
+        if arms[0] != arms[1]:
+            return "finalbody" not in arms
     return _leaves(first, root) or _leaves(second, root)
 
 

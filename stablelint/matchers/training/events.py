@@ -116,10 +116,15 @@ def turns(review: Review, kind: str, *others: str) -> Iterator[Turn]:
     """The events of a kind in the file, each with the innermost loop around it, or else its function, that does other
     things as well, and what happens there, in order, when it does."""
     for root, events in events_in(review).items():
+        inside: dict[ast.AST, list[Event]] = {root: list(events)}
+        for event in events:
+            for loop in around(event.at, root, ast.For, ast.AsyncFor, ast.While):
+                inside.setdefault(loop, []).append(event)
         for event in (one for one in events if one.kind == kind):
             for turn in (*around(event.at, root, ast.For, ast.AsyncFor, ast.While), root):
-                inside = [e for e in events if turn is root or turn in around(e.at, root, type(turn))]
-                beside = [e for e in inside if not e.excludes(event, root)]
+                if not {one.kind for one in inside[turn]}.issuperset(others):
+                    continue
+                beside = [e for e in inside[turn] if not e.excludes(event, root)]
                 if {one.kind for one in beside}.issuperset(others):
                     yield root, event, turn, beside
                     break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review
@@ -46,13 +46,20 @@ class Kept:
         return self.loop is not root or "." in self.base or self.base in outer or free
 
 
-def kept_in(root: ast.AST, module: ModuleInfo) -> Iterator[Kept]:
+@remembered
+def kept_in(root: ast.AST, module: ModuleInfo) -> Sequence[Kept]:
     """What each turn of a loop puts into collections."""
-    for node in nodes_in(root, ast.Call, ast.AugAssign, ast.Assign):
-        added = list(additions(node)) or list(_added_by(node, module))
-        turns = turns_of(node, root, module) if added else []
-        made = (Kept(node, collection, held, turns) for collection, held in added if turns)
-        yield from (kept for kept in made if kept.outlives(root))
+    nodes = nodes_in(root, ast.Call, ast.AugAssign, ast.Assign)
+    return _outliving(((n, list(additions(n)) or list(_added_by(n, module))) for n in nodes), root, module)
+
+
+def _outliving(
+    added: Iterable[tuple[ast.AST, Sequence[tuple[ast.expr, ast.expr]]]], root: ast.AST, module: ModuleInfo
+) -> list[Kept]:
+    """What nodes add in the turns of a loop to something that outlives one: the collection or total, and what is added."""
+    turning = ((node, pairs, turns_of(node, root, module)) for node, pairs in added if pairs)
+    made = (Kept(node, into, held, turns) for node, pairs, turns in turning if turns for into, held in pairs)
+    return [kept for kept in made if kept.outlives(root)]
 
 
 def _added_by(call: ast.AST, module: ModuleInfo) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -66,17 +73,19 @@ def _added_by(call: ast.AST, module: ModuleInfo) -> Iterator[tuple[ast.expr, ast
                     yield collection, given[spelled(held)]
 
 
-def totals_in(root: ast.AST, module: ModuleInfo) -> Iterator[Kept]:
+@remembered
+def totals_in(root: ast.AST, module: ModuleInfo) -> Sequence[Kept]:
     """What each turn of a loop adds to totals: `total += part`, `total = total + part * n`, `meter.update(part)`."""
     meters = _meters(module.source.tree)
-    for node in nodes_in(root, ast.AugAssign, ast.Assign, ast.Call):
-        added, of = list(_added(node)), receiver(node)
-        if isinstance(node, ast.Call) and of is not None:
-            places = meters.get(called(node), ())
-            added = [(of, node.args[i]) for i in places if i < len(node.args)]
-        turns = turns_of(node, root, module) if added else []
-        made = (Kept(node, total, part, turns) for total, part in added if turns)
-        yield from (kept for kept in made if kept.outlives(root))
+    nodes = nodes_in(root, ast.AugAssign, ast.Assign, ast.Call)
+    return _outliving(((node, list(_added(node)) or _metered(node, meters)) for node in nodes), root, module)
+
+
+def _metered(node: ast.AST, meters: Mapping[str, Collection[int]]) -> list[tuple[ast.expr, ast.expr]]:
+    """The object whose method a call is, with each argument that this adds to an attribute."""
+    of, places = receiver(node), meters.get(called(node), ())
+    given = node.args if isinstance(node, ast.Call) else []
+    return [(of, given[i]) for i in places if i < len(given)] if of is not None else []
 
 
 @remembered

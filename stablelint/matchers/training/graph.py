@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.views import behind, stripped
@@ -30,6 +29,7 @@ from stablelint.syntax.aliases import origin
 from stablelint.syntax.beforehand import is_computed, values_by_name
 from stablelint.syntax.names import called_name, spelled
 from stablelint.syntax.operations import having
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.walk import descendants, nodes_in
 
@@ -187,7 +187,7 @@ def loss_without_graph(review: Review, rule: Rule) -> Sites:
         if message is not None:
             yield make_site(review, rule, seen, message=message)
         else:
-            asked = [n for node in nodes_in(root, ast.Assign, ast.Call) for n in _asked(back.text, node)]
+            asked = [n for n, of in _asked(root) if back.text in of]
             earlier = (start(n) for n in assigned_in(back.text, root) if end(n) < start(back.at))
             made = max(earlier, default=(0, 0))
             # What was asked of another tensor, before the name became that of the loss, is none of the loss's.
@@ -218,13 +218,17 @@ def _missing_graph(back: Event, seen: Value, review: Review) -> str | None:
     return _BARE if _is_cut(loss, review) else None
 
 
-def _asked(loss: str, node: ast.AST) -> Iterator[ast.expr]:
-    """What a loss is asked for a gradient by: `loss.requires_grad = True`, `loss.requires_grad_()`."""
-    place = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "func", None)
-    if isinstance(place, ast.Attribute) and "requires_grad" in place.attr:
-        off = spelled(node).endswith(("False", "False)"))
-        if not off and loss in (spelled(place.value), spelled(node)):
-            yield place
+@remembered
+def _asked(root: ast.AST) -> list[tuple[ast.expr, tuple[str, str]]]:
+    """Where a function asks for gradients, `loss.requires_grad = True`, `loss.requires_grad_()`, and what is called so."""
+    found: list[tuple[ast.expr, tuple[str, str]]] = []
+    nodes: list[ast.AST] = nodes_in(root, ast.Assign, ast.Call)
+    for node in nodes:
+        place = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "func", None)
+        if isinstance(place, ast.Attribute) and "requires_grad" in place.attr:
+            if not spelled(node).endswith(("False", "False)")):
+                found.append((place, (spelled(place.value), spelled(node))))
+    return found
 
 
 def _is_cut_leaf(leaf: Value, review: Review) -> bool:

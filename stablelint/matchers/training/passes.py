@@ -96,12 +96,14 @@ def _meets(freed: tuple[Event, list[Value]], back: Event, graph: list[Value]) ->
         return saves and not any(
             start(first.at) < start(n) < start(back.at) for n in assigned_in(back.text, back.root)
         )
+    shared = [v.node for v in graph if id(v) in gone and start(v.node) < start(first.at)]
+    if not shared:
+        return False
     here = set(nodes_in(first.root, ast.expr))
     # What is computed again is an equal value, with a graph of its own.
     between = (n for n in nodes_in(back.root, ast.Call) if start(first.at) < start(n) < start(back.at))
     anew = set(map(ast.dump, between))
-    shared = [v for v in graph if id(v) in gone and v.node in here and ast.dump(v.node) not in anew]
-    return any(start(v.node) < start(first.at) for v in shared)
+    return any(node in here and ast.dump(node) not in anew for node in shared)
 
 
 def _carried(back: Event, review: Review) -> tuple[str, bool] | None:
@@ -135,10 +137,10 @@ def _gathered(loop: Loop, back: Event, review: Review) -> tuple[str, bool] | Non
     made = bound_to(back.text, back.at, back.root)
     of = [n for n in (back.at, made) if n is not None]
     totals = totals_in(back.root, review.module)
-    listed = ((kept, known_collection(kept, back.root, review)) for kept in kept_in(back.root, review.module))
-    for kept, known in (*listed, *((total, True) for total in totals)):
+    for kept in (*kept_in(back.root, review.module), *totals):
         outer = loop in (kept.loop, *around(kept.loop, back.root, ast.For, ast.While))
-        if outer and any(mentions(n, kept.base) for n in of) and known:
+        named = outer and any(mentions(n, kept.base) for n in of)
+        if named and (kept in totals or known_collection(kept, back.root, review)):
             anew = is_begun_anew(kept, *kept.turns, loop) or is_emptied(kept)
             if not anew and any(_carries_graph(part, kept.at, back, review) for part in kept.parts):
                 return kept.base, True
@@ -161,7 +163,8 @@ def _is_made_before_loop(loss: Value, graph: list[Value], back: Event, module: M
         return False
     if isinstance(loop.body[-1], ast.Break | ast.Return):
         return False
-    before = {n for n in nodes_in(back.root, ast.Call, ast.BinOp) if end(n) < start(loop)}
+    before = {v.node for v in (loss, *graph) if v.node is not None and end(v.node) < start(loop)}
+    before = before.intersection(nodes_in(back.root, ast.Call, ast.BinOp)) if before else before
     if loss.node in before:
         return len(assigned_in(back.text, back.root)) == 1
     trained = frozenset(map(subject, module.sights.calls("parameters"))) - {""}

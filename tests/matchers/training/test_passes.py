@@ -1,4 +1,40 @@
+import sys
+from types import FrameType
+
 from tests.matchers.support import findings
+
+_TURNS = """
+for epoch in range(10):
+    loss = F.cross_entropy(x @ w, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    losses.append(loss.item())
+"""
+
+
+def _calls_for(loops: int) -> int:
+    """The calls of functions that a notebook with so many loops takes."""
+    top = "import torch\nimport torch.nn.functional as F\nw = torch.zeros(3, 2, requires_grad=True)\nlosses = []\n"
+    program = f"{top}optimizer = torch.optim.SGD([w])\n{_TURNS * loops}"
+    made = 0
+
+    def count(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal made
+        made += event == "call"
+
+    sys.setprofile(count)
+    try:
+        assert findings("SL608", program) == []
+    finally:
+        sys.setprofile(None)
+    return made
+
+
+def test_a_notebook_of_many_loops_costs_in_proportion_to_them() -> None:
+    _calls_for(1)
+    few, many = _calls_for(15), _calls_for(60)
+    assert many < 8 * few  # 33 times as many where each is held against each
 
 
 def test_a_loss_backed_twice() -> None:
