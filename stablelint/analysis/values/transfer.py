@@ -151,8 +151,9 @@ def wraps(op: str, dtype: str | None, interval: Interval) -> bool:
     least, greatest = INTEGERS[dtype]
     if least <= interval.lo and interval.hi <= greatest:
         return False
-    # What else there is does not come to the ends of its type, but for powers.
-    return dtype in _SHORT or op == "pow" or (dtype == "int32" and op in _MULTIPLYING)
+    # What is not known to leave does not come to the ends of its type, but for powers.
+    known = interval.is_bounded or interval.lo > greatest or interval.hi < least
+    return known or dtype in _SHORT or op == "pow" or (dtype == "int32" and op in _MULTIPLYING)
 
 
 def _benign_divisor(divisor: Value, interval: Interval) -> Interval:

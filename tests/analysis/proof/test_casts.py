@@ -35,6 +35,21 @@ def test_a_cast_takes_a_bound_away(cast: str) -> None:
     assert [one.code for one in findings(f"{HEAD}    return 1 / {cast}\n")] == ["SL102"]
 
 
+@pytest.mark.parametrize(
+    "made", ["torch.full((3,), 1 - 1e-9)", "torch.full_like(x, 1 - 1e-9)", "x.new_full((3,), 1 - 1e-9)"]
+)
+def test_a_fill_value_may_round_to_one(made: str) -> None:
+    code = [one.code for one in findings(f"{HEAD}    return 1 / (1 - {made})\n")]
+    assert code == ["SL102"]
+
+
+def test_a_sum_of_known_numbers_leaves_the_range_of_its_type() -> None:
+    code = f"{HEAD}    last = torch.tensor(2**31 - 1, dtype=torch.int32)\n    return 1 / (last + 1).clamp(max=5)\n"
+    assert [one.code for one in findings(code)] == ["SL102"]
+    code = code.replace("last + 1", "last - 1")
+    assert findings(code) == []
+
+
 @pytest.mark.parametrize("made", ["torch.ones(3, dtype=torch.long)", "torch.ones_like(x.argmax(-1))"])
 @pytest.mark.parametrize("write", ["y[:] = x.clamp(0.5, 1)", "y.copy_(x.clamp(0.5, 1))", "y[0] = 0.5"])
 def test_integers_cut_what_is_written_into_them(made: str, write: str) -> None:

@@ -267,7 +267,8 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     if kind is Kind.TENSOR and frame.module.is_of_arrays and not any(v.kind is kind for v in values):
         kind = Kind.ARRAY
     dtype = _dtype_of(op, operands, frame)
-    fmt = FORMATS.get(dtype or "") or (FORMATS["float64"] if kind is Kind.NUMBER else FORMATS["float32"])
+    wide = kind is Kind.NUMBER or dtype in INTEGERS
+    fmt = FORMATS.get(dtype or "") or FORMATS["float64" if wide else "float32"]
     sound = {n: unassumed(v) for n, v in operands.items()} if assumed else operands
     if op in _PLACING and dtype in INTEGERS:  # -1 is 255 in uint8
         lies = {n: transfer.held_in(dtype, v.interval) for n, v in sound.items() if v.kind is Kind.NUMBER}

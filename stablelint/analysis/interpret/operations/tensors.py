@@ -80,8 +80,10 @@ def _filled(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         # Too small for what it is most often, but where doubles are the default.
         held = held_in("float32", held)
     zero = fill.zero if held == fill.interval or not held.contains(0.0) else Attained.SATURATION
+    # As a double or a single: 1 - 1e-9 is 1 in the latter.
+    lies = held.join(held_in("float32", held)) if dtype is None else held
     value = Value(
-        "full", frame.graph.fresh(), Kind.TENSOR, kept, held, zero, fill.ends, dtype, node, frame.module
+        "full", frame.graph.fresh(), Kind.TENSOR, kept, lies, zero, fill.ends, dtype, node, frame.module
     )  # fmt: skip
     if op == "fill_" and frame.reporting:
         frame.session.observe(value, frame)
