@@ -127,15 +127,29 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
-    """The tensors inside nested lists, tuples and dictionaries."""
+    """The tensors inside nested lists, tuples and dictionaries, which may hold themselves."""
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors_in(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from tensors_in(item)
+        return
+    opened = [(id(value), _items(value))]
+    while opened:
+        for item in opened[-1][1]:
+            if isinstance(item, torch.Tensor):
+                yield item
+            elif isinstance(item, _CONTAINERS) and all(id(item) != outer for outer, _ in opened):
+                opened.append((id(item), _items(item)))
+                break
+        else:
+            opened.pop()
+
+
+_CONTAINERS = (list, tuple, dict)
+
+
+def _items(value: object) -> Iterator[object]:
+    if isinstance(value, _CONTAINERS):
+        return iter(value.values() if isinstance(value, dict) else value)
+    return iter(())
 
 
 def sum_of(losses: Sequence[torch.Tensor]) -> float:
