@@ -171,8 +171,7 @@ class Binding(NamedTuple):
     exists any more (a name was rebound, the value came from another function). `span` is where that text
     stands, when it stands within the finding itself; `origin`, where there is no text, where the value was computed in
     the same function. `dtype` is the element type where known ("float16"), or `INTEGERS` or `UPCAST`; `is_tensor` tells
-    that something shows it to be a tensor, and no number of Python's, `is_square` that it is made of squares, which are
-    small where what is squared is not, and `of_any_sort` that it is made of arguments, which may hold integers.
+    that something shows it to be a tensor, and no number of Python's.
     """
 
     text: str | None
@@ -180,8 +179,6 @@ class Binding(NamedTuple):
     dtype: str | None = None
     origin: Span | None = None
     is_tensor: bool = False
-    is_square: bool = False
-    of_any_sort: bool = False
 
 
 @dataclass(frozen=True, slots=True)

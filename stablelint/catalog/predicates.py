@@ -32,7 +32,7 @@ FORMS: Mapping[str, str] = {
     "gradient": "what a tensor has gathered as its gradient",
     "displacement": "the difference of rows of one tensor, as of positions",
     "all_zero": "values that can all be 0 at once, as those of raw data can",
-    "of_parts": "a union, or a sum of totals",
+    "measure": "what is 0 where all that is divided by it is: its norm, total or extent, a union, a sum of totals",
     "large_sum": "something a sum over which can leave the range of float16",
 }
 _WORDS: Mapping[str, Iterable[str]] = {"dtype": (*DTYPES, *INTEGERS), "form": FORMS}

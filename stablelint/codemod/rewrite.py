@@ -219,10 +219,6 @@ class Rewriter:
                     here = replace(proposal, template=moved.template)
                     again = bound.behind_definition(self._file.tree, here, node, value)
                     return statements.insert(self._file, again, before=False)
-            spread = scales.divides_all(self._file.tree, proposal, node)
-            if spread is not None:
-                with contextlib.suppress(Withheld):
-                    return replace_expression(self._file, *spread)
             edits = replace_expression(self._file, proposal, node)
             alone = bound.apart(self._file.tree, proposal, node) if _lines(edits) > 1 else None
             if alone is not None:

@@ -13,7 +13,6 @@ from stablelint.analysis.matching.operand_types import is_tensor, misfit
 from stablelint.analysis.matching.sites import Site, encloses, is_inside_function
 from stablelint.analysis.matching.targets import operand_of, spelled, target_of
 from stablelint.analysis.matching.truth import Truth
-from stablelint.analysis.values.sorts import is_extent, is_square
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import FixTemplate
@@ -28,7 +27,6 @@ _NONE = "what to do instead depends on what is meant; the rule's page has the ch
 _NOT_THIS = "the rule's rewrites are for other forms; its page says what to do"
 # What a fix asks of its operand, in words.
 _ASKED = {"floating": "holds floating-point numbers", "nonnegative": "is nowhere negative"}
-_OF_QUOTIENT = ".tiny ** 0.5"  # the bound of what is divided by
 _SHOWN = 48  # characters of an expression in a message
 
 
@@ -171,12 +169,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
             return _in_other_file(fix, site, value, module)
         if binding is None:
             raise _WithheldError(_unnamed(site.match.bindings[name], site, module))
-        value = site.match.bindings[name]
-        bindings[name] = binding._replace(
-            is_tensor=is_tensor(value, site),
-            is_square=is_square(value),
-            of_any_sort=_OF_QUOTIENT in template.text and is_extent(value),
-        )
+        bindings[name] = binding._replace(is_tensor=is_tensor(site.match.bindings[name], site))
     also = _of_object(fix, site, module)
     anchor = module.source.span(site.statement) if site.statement is not None else None
     return Proposal(

@@ -17,11 +17,6 @@ _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ONE_BY_ONE = having("elementwise", "copy", "cast", "cut", "device")
 _REDUCING = having("reduce") - having("several")
 _ARITHMETIC = frozenset("add sub mul div".split())
-_OF_SQUARES = (
-    _REARRANGES | having("total", "device") | frozenset("add sub abs mean amax amin max min phi".split())
-)
-_EXTREMES = frozenset("max min amax amin".split())
-_OF_EXTREMES = _REARRANGES | {"sub", "abs"}
 _REAL_PARTS = having("real-part")
 _MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
 
@@ -68,42 +63,6 @@ def is_floating(value: Value, depth: int = _DEPTH) -> bool:
         return False
     enough = all if value.op == "phi" else any  # of two paths each may be taken
     return enough(is_floating(part, depth - 1) for part in _parts(value))
-
-
-def is_extent(value: Value) -> bool:
-    """Whether a value is the largest or least of arguments that may hold integers, or a difference of such.
-
-    By these raw samples and pixels are scaled, of any type.
-    """
-    if value.op in _EXTREMES:
-        return _is_of_any_sort(value, _DEPTH)
-    parts = [one for one in _parts(value) if not one.is_constant]
-    return value.op in _OF_EXTREMES and bool(parts) and all(map(is_extent, parts))
-
-
-def _is_of_any_sort(value: Value, depth: int) -> bool:
-    """Whether nothing but arguments makes a value, by what keeps the sort of their numbers, of which nothing is known."""
-    if value.dtype is not None or value.kind is Kind.NUMBER or is_floating(value):
-        return False
-    parts = [one for one in _parts(value) if not one.is_constant]
-    enough = any if value.op == "phi" else all  # of two paths each may be taken
-    is_kept = depth > 0 and value.op in KEEPS_SORT and value.op != "div" and bool(parts)
-    return value.op == "argument" or (is_kept and enough(_is_of_any_sort(part, depth - 1) for part in parts))
-
-
-def is_square(value: Value, depth: int = _DEPTH) -> bool:
-    """Whether a value is a square, or a sum, part, difference or multiple of squares, on some path."""
-    parts = list(value.operands.values())
-    if value.op == "square" or (value.op in ("mul", "matmul") and parts[0].key == parts[1].key):
-        return True
-    if value.op == "pow":
-        return (parts[1].constant() or 0) == 2 if len(parts) > 1 else False
-    if value.op in ("mul", "div") and len(parts) > 1:
-        return any(is_square(one, depth - 1) for one in parts[: 1 + (value.op == "mul")]) if depth else False
-    if depth == 0 or value.op not in _OF_SQUARES:
-        return False
-    terms, enough = _parts(value), any if value.op == "phi" else all
-    return bool(terms) and enough(is_square(one, depth - 1) for one in terms)
 
 
 def is_imaginary(value: Value, depth: int = _DEPTH, known: bool = True) -> bool:

@@ -17,7 +17,6 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
 
 _SMALL, _SMOOTH = 0.01, 1.0
-_NEAR_ZERO = (".masked_fill(", ".clamp_min(6e-8)")  # what a denominator of either sign gets, and a union
 
 
 def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -36,7 +35,11 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         limit = None if bound is None else number(bound)
         if bound is not None and limit is None:
             raise Withheld(f"there is a clamp already, by `{tree.text(bound)}`")
-        if bound is not None and 0 < (limit or 0) < FLOAT32.smallest_subnormal:
+        if (
+            bound is not None
+            and "finfo" not in ast.unparse(bound)
+            and 0 < (limit or 0) < FLOAT32.smallest_subnormal
+        ):
             raise Withheld(f"the clamp by `{tree.text(bound)}` is one for double precision")
     for bound in (given_bounds(value) or {}).values() if ".clamp" in proposal.template else ():
         if 0 < 1 - abs(number(bound) or 0) < FLOAT32.eps / 4:
@@ -44,8 +47,7 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
                 f"there is a clamp already, by `{tree.text(bound)}`, which single precision rounds to 1"
             )
     offsets = (one for one in _addends(value) if (number(one) or 0) > 0 or is_offset(tree, one, _SMOOTH))
-    is_near_zero = any(one in proposal.template for one in _NEAR_ZERO)
-    if is_near_zero and (offset := next(offsets, None)) is not None:
+    if ".masked_fill(" in proposal.template and (offset := next(offsets, None)) is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
     if is_bound and role_of(tree, node) in QUOTIENTS and _is_square(value):
         raise Withheld(f"the bound of `{shown(tree.text(value))}` is met by the squares of what is not small")

@@ -32,6 +32,7 @@ QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal", "digamma"))
 _SINGULAR = having("singular")
 OF_POSITIVE = _SINGULAR - {"reciprocal"}
 _SHARES = ("softmax", "sigmoid", "exp")
+ONE = re.compile(r"^\$(\w+)\.masked_fill\(\$\1 == 0, 1\)$")
 REPLACED = re.compile(r"^\$(\w+)\.masked_fill\(\$\1\.abs\(\) < (.+), \2\)$")  # near 0, of either sign
 FILLED = ".masked_fill("
 _PARTS = having("layout", "copy") | SELECTIONS  # of the same type
@@ -60,6 +61,9 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     What a sigmoid or softmax makes, or is called soft, may add up to less than 1.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
+    is_one = ONE.match(proposal.template) is not None
+    if is_one:
+        bounded = replace(proposal, template=ONE.sub(r"$\1.clamp_min(1)", proposal.template))
     operand = None if proposal.template.startswith("max(") else operand_of_clamp(bounded, node)
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     total = node if given is None else given.value
@@ -71,7 +75,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     if summed is None:
         called = title(node)
         is_size = words.names_a_length(called) or words.names_an_extent(called)
-        if bounded != proposal and is_size:
+        if bounded != proposal and is_size and not is_one:
             return by_name(bounded, node, "positive")
         return proposal
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
@@ -81,7 +85,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     )
     if is_mask:
         return _counted(bounded, operand, node)
-    return bounded if named is not None and _is_masked_share(named.value) else proposal
+    return bounded if not is_one and named is not None and _is_masked_share(named.value) else proposal
 
 
 def _counted(proposal: Proposal, operand: str, node: ast.expr) -> Proposal:
@@ -143,15 +147,17 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     roots or logarithms, or where one is no arithmetic: a test for 0 would be changed by the bound. A sum or product bears
     the smallest of bounds, and not a count of 1 for 0. Where one reader is a quotient the bound is that of a quotient,
     so that a logarithm is of what is divided by; where one is a root or logarithm, what a quotient takes for a number of
-    either sign is one above 0. An upper bound is one for two exponentials or more, and nothing else.
+    either sign is one above 0. An upper bound is one for two exponentials or more, and nothing else; a 1 for 0 is for
+    quotients alone.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
-    operand = operand_of_clamp(bounded, node)
+    one = ONE.match(proposal.template)
+    operand = operand_of_clamp(bounded, node) if one is None else one[1]
     is_widest = operand is not None and proposal.template == widest(operand)
     if (
         operand is None
         or not isinstance(node, ast.Name)
-        or not (is_widest or _sides(bounded.template) == {"min"})
+        or not (is_widest or one or _sides(bounded.template) == {"min"})
     ):
         return None
     function = _function_without_loop(tree, node)
@@ -162,15 +168,21 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if given is None or value is None:
         return None
     last = given.statement.end_lineno or 0
-    made = {one: definition(tree, one) for one in loads(function) if one.id == node.id and one.lineno > last}
-    readers = [reader for reader, one in made.items() if one is not None and one.statement is given.statement]
+    made = {
+        read: definition(tree, read) for read in loads(function) if read.id == node.id and read.lineno > last
+    }
+    readers = [read for read, of in made.items() if of is not None and of.statement is given.statement]
     if None in made.values():
         return None
     if is_widest:
-        is_exponent = len(readers) > 1 and all(applied(tree, one, "exp") for one in readers)
+        is_exponent = len(readers) > 1 and all(applied(tree, read, "exp") for read in readers)
         return (moved(tree, proposal, operand, value), value) if is_exponent else None
-    roles = [role_of(tree, one) if _function_without_loop(tree, one) is function else None for one in readers]
+    roles = [
+        role_of(tree, read) if _function_without_loop(tree, read) is function else None for read in readers
+    ]
     terms = roles.count(TERM)
+    if one is not None and not QUOTIENTS.issuperset(roles):
+        return None
     if None in roles or len(roles) - terms < 2 or (terms and TINIEST not in bounded.template):
         return None
     if bounded != proposal and not OF_POSITIVE.intersection(roles):

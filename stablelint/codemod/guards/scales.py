@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -45,7 +44,6 @@ _REDUCED = (*VIEWS, "sum", "detach")
 _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
-_ONE = re.compile(r"^\$(\w+)\.masked_fill\(\$\1 == 0, 1\)$")
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
 
@@ -163,15 +161,6 @@ def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:
     made = (definition(tree, one) if isinstance(one, ast.Name) else None for one in parts)
     values = [one if given is None else given.value for one, given in zip(parts, made, strict=True)]
     return any(isinstance(one, ast.Sub) for value in values for one in ast.walk(value))
-
-
-def divides_all(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
-    """The proposal of a 1 for the 0 of a name as one for the spread that the name holds, where several divide by it."""
-    operand, function = _ONE.match(proposal.template), function_of(tree, node)
-    if operand is None or function is None or not isinstance(node, ast.Name):
-        return None
-    spread = _divided_by(tree, node) if len(list(readers(function, node.id))) > 1 else None
-    return None if spread is None else (moved(tree, proposal, operand[1], spread), spread)
 
 
 def _is_spread(node: ast.expr) -> bool:

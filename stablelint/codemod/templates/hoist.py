@@ -28,8 +28,7 @@ class Hoisted:
     def operand(self) -> Operand:
         """The name, in place of the value."""
         tree = ast.Name(self.name, ast.Load())
-        kind = (self.value.dtype, self.value.is_square, self.value.of_any_sort)
-        return Operand(self.value.placeholder, self.name, tree, None, None, *kind)
+        return Operand(self.value.placeholder, self.name, tree, dtype=self.value.dtype)
 
     def line(self, wrapping: str) -> str:
         """The assignment's text; `wrapping` is "{}", or "({})" where the value needs parentheses."""

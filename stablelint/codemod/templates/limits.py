@@ -3,8 +3,8 @@
 A page states a bound once, as ``torch.finfo($x.dtype).tiny ** 0.5``. A number takes its place where the operand is shown
 to be in single precision or better, and in TorchScript, which knows no `finfo`; everywhere else half precision may
 arrive, and the bound is asked of the operand, of a part of it that has its type, or of a name that it is given. No bound
-is one that an operand with a finite result and gradient crosses: of float16, whose root of the smallest normal number is
-0.0078, the smallest normal number itself is taken.
+is one that an operand with a finite result crosses: where float16 may arrive, whose smallest normal number is 6.1e-5, and
+the root of that 0.0078, it is no larger than the smallest number of float16.
 """
 
 from __future__ import annotations
@@ -51,15 +51,11 @@ def widest(operand: str) -> str:
     return f"${operand}.clamp(max=math.log(torch.finfo(${operand}.dtype).max) - 1)"
 
 
-def sized(
-    template: str, operands: Mapping[str, Operand], scripted: bool = False, double: bool = False
-) -> str:
+def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False) -> str:
     """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
 
-    The largest exponent is a number in any case: that of single precision, where nothing is known. In a file of `double`
-    precision the root of a limit is asked of the type, which no number is right for there. Where half precision may
-    arrive, that root, and any bound of squares, is no larger than the smallest number of float16: healthy values of it
-    lie below its limits.
+    The largest exponent is a number in any case: that of single precision, where nothing is known. Where float16 may
+    arrive, a lower limit is no larger than its smallest number: healthy values of it lie below the others.
     """
 
     def known(found: re.Match[str]) -> str | None:
@@ -71,7 +67,6 @@ def sized(
     def number(found: re.Match[str]) -> str:
         limit, operand = found["limit"], operands.get(PREFIX + found["of"])
         kind = known(found)
-        of_square = kind is None and operand is not None and operand.is_square
         least = f"torch.finfo(${found['of']}.dtype).{limit}"
         if found["root"] and kind == "float16":
             return _SUBNORMAL
@@ -81,13 +76,12 @@ def sized(
             if kind in _HALF:
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return _SCRIPTED[limit]
-        if (limit in (_TINY, _OF_SQUARE) and of_square) or (limit == _OF_SQUARE and double and kind is None):
+        if kind is None and limit.startswith(_TINY):
             return f"min({_SUBNORMAL}, {least})"
         numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
-        if limit not in (_OF_SQUARE, _OF_CUBE) or limit in numbers or (double and kind is None):
-            return numbers.get(limit, found[0])
-        least = f"torch.finfo(${found['of']}.dtype).{_TINY}"
-        return least if kind == "float16" else f"max({_NUMBERS[limit]}, {least})"
+        if limit in (_OF_SQUARE, _OF_CUBE) and kind in _HALF:
+            return least.removesuffix(limit) + _TINY if kind == "float16" else _NUMBERS[limit]
+        return numbers.get(limit, found[0])
 
     def exponent(found: re.Match[str]) -> str:
         largest = FORMATS[known(found) or "float32"].max
@@ -132,15 +126,6 @@ def with_types(
 
 
 def _dtype(
-    name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
-) -> str:
-    """The type of an operand, or of what it makes with a number, where it may hold integers, of which `finfo` knows none."""
-    given = _own_dtype(name, operands, imported, used)
-    may_be_whole = operands[name].of_any_sort and given.endswith(".dtype")
-    return f"torch.result_type({given.removesuffix('.dtype')}, 1.0)" if may_be_whole else given
-
-
-def _own_dtype(
     name: str, operands: dict[str, Operand], imported: Callable[[str], bool], used: Counter[str]
 ) -> str:
     operand = operands[name]

@@ -32,8 +32,6 @@ class Operand:
     node: ast.expr | None = None
     span: Span | None = None
     dtype: str | None = None
-    is_square: bool = False
-    of_any_sort: bool = False
 
     @property
     def effect(self) -> Effect:
@@ -99,8 +97,7 @@ def operand_of(name: str, binding: Binding, tree: Tree, inside: Span) -> Operand
         node = found if isinstance(found, ast.expr) else None
     text = bare(binding.text if node is None else tree.text(node))
     span = binding.span if node is not None else None
-    kind = (binding.dtype, binding.is_square, binding.of_any_sort)
-    return Operand(placeholder(name), text, parse_operand(text), node, span, *kind)
+    return Operand(placeholder(name), text, parse_operand(text), node, span, binding.dtype)
 
 
 def check_bound(tree: Tree, site: ast.AST, operand: Operand) -> None:

@@ -19,7 +19,6 @@ from stablelint.diagnostic import Edit
 _IN_BOTH = ("softmax", "log_softmax")
 
 
-_DOUBLE, _HALF = re.compile(r"\b(float64|double)\b"), re.compile(r"\b(b?float16|half|autocast|amp)\b")
 _SCRIPTED = re.compile(r"\bjit\.(script|export|ignore)|\bis_scripting\(|\bScriptModule\b")
 
 
@@ -42,12 +41,6 @@ class File:
     def is_scripted(self) -> bool:
         """Whether TorchScript compiles functions of the file, which knows no `torch.finfo`."""
         return _SCRIPTED.search(self.tree.source.text) is not None
-
-    @cached_property
-    def is_double(self) -> bool:
-        """Whether the file speaks of double precision, and not of half."""
-        text = self.tree.source.text
-        return _DOUBLE.search(text) is not None and _HALF.search(text) is None
 
     def qualified(self, function: ast.expr) -> str | None:
         """The name of a function of an imported module, or None."""

@@ -157,6 +157,11 @@ def _as_meant(fix: FixTemplate, operands: gate.Operands, dtype: str) -> dict[str
             if float(value.abs().max()) > 2**62:
                 return None
             meant[name] = value.round().to(torch.int64)
+        if predicate.value == "measure":  # of what a quotient, which has one operand more, is of
+            others = {one: given for one, given in meant.items() if isinstance(given, torch.Tensor)}
+            if len(others) != 2 or bool((value < 0).any()):
+                return None
+            meant |= {one: given * value for one, given in others.items() if one != name}
         if predicate.name == "python":
             meant[name] = value.flatten()[0].item()
     return meant
@@ -170,7 +175,7 @@ def _untrained(fix: FixTemplate) -> frozenset[str]:
 
 def _narrows(fix: FixTemplate) -> bool:
     """Whether the fix is for operands of another sort, which not each of its rule's patterns takes."""
-    return any(text.startswith(("python", "integral")) for text in fix.when)
+    return any(text.startswith(("python", "integral")) or "== measure" in text for text in fix.when)
 
 
 def _refused(tree: ast.expr, operands: gate.Operands, dtype: str) -> bool:

@@ -12,7 +12,7 @@ def test_an_operand_without_a_name_gets_one() -> None:
         """)
     assert written["SL101"] == (
         "product = x.relu().sum() * y.relu().sum()",
-        "product.clamp_min(torch.finfo(product.dtype).tiny)",
+        "product.clamp_min(min(6e-8, torch.finfo(product.dtype).tiny))",
     )
 
 
@@ -103,7 +103,7 @@ def test_of_several_results_the_one_that_is_picked_is_bounded(
         def f(x: torch.Tensor):
             return {expression}
         """)
-    tiny = f"torch.finfo({name}.dtype).tiny"
+    tiny = f"min(6e-8, torch.finfo({name}.dtype).tiny)"
     least = f"min(6e-8, {tiny})" if expression.endswith(".sqrt()") else tiny
     assert (f"{name} = {picked}", f"{name}.clamp_min({least})") in found.values()
 

@@ -23,9 +23,9 @@ def _fixed(before: str, after: str = "", read: str = "return torch.sqrt(d)") -> 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("d = torch.clamp(d, min=0.0)", "d = torch.clamp(d, min=torch.finfo(d.dtype).tiny)"),
-        ("d = d.clamp(0, 4)", "d = d.clamp(torch.finfo(d.dtype).tiny, 4)"),
-        ("d = d.clamp_min(0)", "d = d.clamp_min(torch.finfo(d.dtype).tiny)"),
+        ("d = torch.clamp(d, min=0.0)", "d = torch.clamp(d, min=min(6e-8, torch.finfo(d.dtype).tiny))"),
+        ("d = d.clamp(0, 4)", "d = d.clamp(min(6e-8, torch.finfo(d.dtype).tiny), 4)"),
+        ("d = d.clamp_min(0)", "d = d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny))"),
     ],
 )
 def test_a_clamp_is_tightened_where_its_result_got_its_name(before: str, after: str) -> None:
@@ -35,10 +35,10 @@ def test_a_clamp_is_tightened_where_its_result_got_its_name(before: str, after: 
 @pytest.mark.parametrize(
     ("part", "after"),
     [
-        ("d.clamp_min(0)[:, i]", "d.clamp_min(torch.finfo(d.dtype).tiny)[:, i]"),
+        ("d.clamp_min(0)[:, i]", "d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny))[:, i]"),
         (
             "torch.index_select(d.clamp(min=0), 0, i)",
-            "torch.index_select(d.clamp(min=torch.finfo(d.dtype).tiny), 0, i)",
+            "torch.index_select(d.clamp(min=min(6e-8, torch.finfo(d.dtype).tiny)), 0, i)",
         ),
         ("d.clamp_min(0).half()", "d.clamp_min(0).half()"),
         ("d.clamp_min(0).mean(i)", "d.clamp_min(0).mean(i)"),
@@ -52,9 +52,9 @@ def test_a_clamp_is_tightened_of_which_a_part_is_read(part: str, after: str) -> 
 def test_a_clamp_that_two_roots_read_is_tightened_and_gets_no_second_one() -> None:
     read = "return torch.sqrt(d), 1 / torch.sqrt(d)"
     fixed = _fixed("d = (d * e - e.square()).clamp(min=0.0)", read=read)
-    bound = "d.clamp(min=torch.finfo(d.dtype).tiny)"
+    bound = "d.clamp(min=min(6e-8, torch.finfo(d.dtype).tiny))"
     assert f"    d = d * e - e.square()\n    d = {bound}\n    {read}" in fixed
-    bound = "d = torch.clamp(d, min=torch.finfo(d.dtype).tiny)"
+    bound = "d = torch.clamp(d, min=min(6e-8, torch.finfo(d.dtype).tiny))"
     assert f"    d = d * e\n    {bound}\n" in _fixed("d = torch.clamp(d * e, min=0)", read=read)
 
 
@@ -82,7 +82,7 @@ def test_a_clamp_that_two_roots_read_is_tightened_and_gets_no_second_one() -> No
     ],
 )
 def test_the_clamp_stays_where_its_result_is_anothers_too(before: str, after: str, read: str) -> None:
-    assert "torch.sqrt(d.clamp_min(torch.finfo(d.dtype).tiny))" in _fixed(before, after, read)
+    assert "torch.sqrt(d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny)))" in _fixed(before, after, read)
 
 
 def test_the_clamp_of_a_loop_stays() -> None:
@@ -93,7 +93,7 @@ def test_the_clamp_of_a_loop_stays() -> None:
     fixed = rewritten(
         source, proposal(source, "d", GUARD, occurrence=at, x=Binding("d", span_of(source, "d", at)))
     )
-    assert "y = d.clamp_min(torch.finfo(d.dtype).tiny).sqrt()" in fixed
+    assert "y = d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny)).sqrt()" in fixed
 
 
 def _counted(body: str, divided: str = "a / n", bound: str = "clamp_min(1)") -> str:
@@ -148,7 +148,7 @@ def test_a_logarithm_is_of_what_is_divided_by() -> None:
     body = "    n = m.norm()\n    return a / n - torch.log(n)\n"
     for needs in ("return a / n", "torch.log(n"):
         assert _counted(body, needs, "clamp_min(torch.finfo($n.dtype).tiny)") == body.replace(
-            "m.norm()\n", "m.norm()\n    n = n.clamp_min(max(1e-19, torch.finfo(n.dtype).tiny))\n"
+            "m.norm()\n", "m.norm()\n    n = n.clamp_min(min(6e-8, torch.finfo(n.dtype).tiny ** 0.5))\n"
         )
 
 
@@ -157,7 +157,7 @@ def test_a_sum_or_product_bears_the_smallest_bound_and_no_count(beside: str) -> 
     body = f"    n = m.norm()\n    c = a / n + b / n[0]\n    return c, {beside}\n"
     tiny = "clamp_min(torch.finfo($n.dtype).tiny)"
     assert _counted(body, bound=tiny) == body.replace(
-        "m.norm()\n", "m.norm()\n    n = n.clamp_min(max(1e-19, torch.finfo(n.dtype).tiny))\n"
+        "m.norm()\n", "m.norm()\n    n = n.clamp_min(min(6e-8, torch.finfo(n.dtype).tiny ** 0.5))\n"
     )
     assert _counted(body) == body.replace("a / n", "a / n.clamp_min(1)")
 
@@ -260,7 +260,7 @@ def test_a_bound_that_would_break_its_line_twice_gets_a_line_of_its_own() -> Non
         f"{given}\n    long = long_name_of_a_thing.x + long_name_of_another_thing * torch.sqrt(d) * some_more"
     )
     fixed = _fixed(body, read="return long")
-    assert f"{given}\n    d = d.clamp_min(torch.finfo(d.dtype).tiny)\n    long = " in fixed
+    assert f"{given}\n    d = d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny))\n    long = " in fixed
     assert f"{given}\n    return" in _fixed(given, read=read)
 
 
@@ -348,5 +348,5 @@ def test_a_denominator_of_either_sign_is_shown_a_rewrite_that_is_not_written() -
 
 def test_what_two_gamma_functions_read_is_bounded_where_it_is_made() -> None:
     fixed = _fixed("d = torch.relu(g)", read="return torch.digamma(d) - torch.lgamma(d) + torch.sqrt(d)")
-    assert "    d = torch.relu(g).clamp_min(max(1e-19, torch.finfo(g.dtype).tiny))\n" in fixed
+    assert "    d = torch.relu(g).clamp_min(min(6e-8, torch.finfo(g.dtype).tiny ** 0.5))\n" in fixed
     assert fixed.count("clamp_min") == 1

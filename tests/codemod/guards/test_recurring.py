@@ -14,8 +14,8 @@ def test_a_divisor_that_recurs_is_guarded_once_under_a_name() -> None:
     )
     assert body(rewritten(source, proposal(source, "torch.sin(w)", NEAR_ZERO, x="torch.sin(w)"))) == (
         "def f(t, w):\n    w_sin = torch.sin(w)\n    w_sin = w_sin.masked_fill(\n"
-        "        w_sin.abs() < max(1e-19, torch.finfo(w_sin.dtype).tiny),\n"
-        "        max(1e-19, torch.finfo(w_sin.dtype).tiny),\n    )\n"
+        "        w_sin.abs() < min(6e-8, torch.finfo(w_sin.dtype).tiny ** 0.5),\n"
+        "        min(6e-8, torch.finfo(w_sin.dtype).tiny ** 0.5),\n    )\n"
         "    a = t / w_sin\n    b = w / (2 * w_sin)\n    return a, b\n"
     )
 
@@ -59,7 +59,7 @@ def test_a_name_needs_no_lines_of_its_own() -> None:
     at = Binding("a + b", span_of(source, "a + b", 1))
     fixed = rewritten(source, proposal(source, "a + b", guard, occurrence=1, x=at))
     assert fixed.endswith(
-        "    total = a + b\n    total = total.clamp_min(max(1e-19, torch.finfo(total.dtype).tiny))\n"
+        "    total = a + b\n    total = total.clamp_min(min(6e-8, torch.finfo(total.dtype).tiny ** 0.5))\n"
         "    return x / total + torch.log(total)\n"
     )
 

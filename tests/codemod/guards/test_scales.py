@@ -624,7 +624,7 @@ def test_a_deviation_by_which_several_are_divided_is_1_where_it_is_0_for_all() -
     source = f"{HEAD}def f(x, y):\n    s = x.std(0)\n    return (x - x.mean(0)) / s, y / s\n"
     at = Binding("s", span_of(source, "s", start=source.index("/ s")))
     change = replace(proposal(source, "s", "$s.masked_fill($s == 0, 1)", s=at), span=at.span)
-    given = "    x_std = x.std(0)\n    s = x_std.masked_fill(x_std == 0, 1)\n"
+    given = "    s = x.std(0)\n    s = s.masked_fill(s == 0, 1)\n"
     after = f"def f(x, y):\n{given}    return (x - x.mean(0)) / s, y / s\n"
     assert body(rewritten(source, change)) == after
 

@@ -12,15 +12,19 @@ from stablelint.analysis.values.relations.pairs import is_displacement, is_of_al
 from stablelint.analysis.values.relations.vanishing import is_masked_difference
 from stablelint.analysis.values.sorts import is_integral
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
 from stablelint.syntax.names import spelled
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import VIEWS, having
 
 _KEEPS_RANK = having("elementwise")
 _LAYERS = frozenset({"linear_module", "norm_module", "dropout"})
 _TOTALS = having("total") & {"sum"}
+_EXTREMES = having("extreme")
+_MEASURES = having("total", "norm", "extreme")
+_OF_MEASURES = frozenset("add sub mul abs".split())
+_THROUGH = VIEWS | {"part"}
 
 
 def form(predicate: Predicate, context: Context) -> Truth:
@@ -108,16 +112,38 @@ def _can_vanish(value: Value, context: Context) -> Truth:
     return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
 
 
-def _of_parts(value: Value, context: Context) -> bool:
-    """A union, `a + b - both` beneath `both`, or a sum of totals: neither is below 0."""
+def _is_measure(value: Value, context: Context) -> bool:
+    """What is 0 where all that is divided by it is, and never below.
+
+    A union, `a + b - both` beneath `both`; a sum of totals; a norm, total or extent of what is divided; the extent of
+    anything, as of raw samples of any type.
+    """
+    part = context.root.operands.get("input") if context.root.op == "div" else None
+    if part is None:
+        return False
     terms = list(_terms(value))
-    part = context.root.operands.get("input")
-    parts = set() if part is None else _factors(part)
     added = [term for sign, term in terms if sign > 0]
     taken = [term for sign, term in terms if sign < 0]
-    if taken:
-        return len(added) > 1 and all(term.key in parts and not term.is_constant for term in taken)
-    return len(terms) > 1 and all(term.op in _TOTALS for term in added)
+    is_union = len(added) > 1 and all(term.key in _factors(part) and not term.is_constant for term in taken)
+    if is_union and (taken or all(term.op in _TOTALS for term in added)):
+        return True
+    measures = list(_measures(value))
+    is_positive = next(context.ranges[name] for name, one in context.bindings.items() if one is value).lo >= 0
+    if not is_positive or not measures or any(one.op not in _MEASURES for one in measures):
+        return False
+    divided = {one.key for one in behind(part) if not one.is_constant}
+    of_divided = (one.key in divided for found in measures if found.first for one in behind(found.first))
+    return all(one.op in _EXTREMES for one in measures) or any(of_divided)
+
+
+def _measures(value: Value) -> Iterator[Value]:
+    """The reductions that a value is made of by sums and differences; itself where it is of something else."""
+    value = stripped(value, _THROUGH)
+    if value.op not in _OF_MEASURES:
+        yield value
+    for one in value.operands.values() if value.op in _OF_MEASURES else ():
+        if not one.is_constant:
+            yield from _measures(one)
 
 
 def _terms(value: Value, sign: int = 1) -> Iterator[tuple[int, Value]]:
@@ -156,6 +182,6 @@ _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "gradient": _gradient,
     "displacement": lambda value, context: Truth.MAYBE if is_displacement(value) else Truth.NO,
     "all_zero": _can_vanish,
-    "of_parts": _of_parts,
+    "measure": _is_measure,
     "large_sum": _large_sum,
 }
