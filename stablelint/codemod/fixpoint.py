@@ -80,8 +80,8 @@ def fix_source(
         kept, failed = trial.largest(without_waiting(source, [wanted[index] for index in taken]))
         if kept:  # an equal one may have been another rule's until that was mended
             refused = {site: reason for site, reason in refused.items() if reason != _STILL_THERE}
-        for item, reason in failed:
-            refused[_sites(source, [item])[0]] = reason
+        known = {id(item): site for item, site in zip(current, sites, strict=True)}
+        refused |= {known[id(item)]: reason for item, reason in failed}
         source, current = trial.source, trial.after
         applied += kept
     left = tuple(_left(source, current, refused, accept))
@@ -107,7 +107,7 @@ def _mended_along(
 
 
 _Key = tuple[str, str]
-_Site = tuple[str, str, str]
+_Site = tuple[str, str, str, int]
 
 
 def key(diagnostic: Diagnostic) -> _Key:
@@ -116,15 +116,18 @@ def key(diagnostic: Diagnostic) -> _Key:
 
 
 def _sites(source: bytes, diagnostics: Sequence[Diagnostic]) -> list[_Site]:
+    """What each of all findings of a text is known by: its line as well, and which of several equal ones it is."""
     try:
         text = SourceText.decode(source)
     except SourceError:
-        return [(*key(item), "") for item in diagnostics]
-    rows = len(text.starts)
-    return [
-        (*key(item), text.line(item.span.start.row).strip() if item.span.start.row <= rows else "")
-        for item in diagnostics
-    ]
+        text = SourceText.of_text("")
+    rows, seen = len(text.starts), Counter[tuple[str, str, str]]()
+    sites: list[_Site] = []
+    for item in diagnostics:
+        line = text.line(item.span.start.row).strip() if item.span.start.row <= rows else ""
+        sites.append((*key(item), line, seen[*key(item), line]))
+        seen[*key(item), line] += 1
+    return sites
 
 
 def _proposed(source: bytes, diagnose: Diagnose) -> list[Diagnostic]:

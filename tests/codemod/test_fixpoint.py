@@ -122,6 +122,18 @@ def test_a_bad_fix_does_not_take_the_good_ones_with_it() -> None:
     assert len(outcome.applied) == len(names) - 1
 
 
+def test_a_refused_fix_takes_no_equal_one_with_it_that_waited_for_another() -> None:
+    source = (
+        "import torch\ndef f(a):\n    return torch.log(a)\n"
+        "def g(b):\n    a = torch.log(b)\n    return torch.log(a)\n"
+    )
+    outcome = run(source, lambda node: "torch.log($x + 1)" if node.lineno == 3 else clamp(node))
+    assert outcome.source.decode() == (
+        "import torch\ndef f(a):\n    return torch.log(a)\n"
+        "def g(b):\n    a = torch.log(b.clamp_min(1e-6))\n    return torch.log(a.clamp_min(1e-6))\n"
+    )
+
+
 def test_a_finding_around_a_fixed_one_is_not_new() -> None:
     def diagnose(source: bytes) -> list[Diagnostic]:
         text = source.decode()
