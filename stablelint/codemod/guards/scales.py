@@ -64,7 +64,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         if kept is not None:
             raise Withheld(f"`{kept}` is a logarithm, whose exponential is what it was taken of")
         is_shown = makes_scale(tree, node)
-        if is_shown or _is_called_log_scale(node):
+        if (is_shown or _is_called_log_scale(node)) and not _is_cut_off(tree, node):
             behind = (applied(tree, one, "clamp_min", "clamp", "clip") for one in _exponentials(tree, node))
             is_bounded = any(one is not None for one in behind)
             limits = _OF_RATIO if is_bounded else limits_of(tree, node, proposal)
@@ -333,6 +333,26 @@ def _read(tree: Tree, made: ast.expr) -> list[ast.expr]:
         return [made]
     names = [one.id for one in above.targets if isinstance(one, ast.Name)]
     return [one for name in names for one in readers(function, name)]
+
+
+def _is_cut_off(tree: Tree, node: ast.expr) -> bool:
+    """Whether what is drawn by the exponential of a node is clamped: then a scale of any size gives what is meant."""
+    for made in _exponentials(tree, node):
+        drawn = made
+        for link in tree.ancestors(made):
+            if not isinstance(link.parent, ast.BinOp | ast.Call | ast.keyword):
+                break
+            if isinstance(link.parent, ast.Call) and last_name(link.parent.func) in _OF_SCALES:
+                samples = (applied(tree, one, "sample", "rsample") for one in _read(tree, link.parent))
+                return any(one is not None and _is_clamped(tree, one) for one in samples)
+            drawn = link.parent if isinstance(link.parent, ast.BinOp) else drawn
+        if _scales_noise(tree, made) and _is_clamped(tree, drawn):
+            return True
+    return False
+
+
+def _is_clamped(tree: Tree, value: ast.expr) -> bool:
+    return any(applied(tree, one, "clamp", "clip") is not None for one in _read(tree, value))
 
 
 def _is_alone(tree: Tree, node: ast.expr) -> bool:

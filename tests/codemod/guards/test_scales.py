@@ -657,3 +657,23 @@ def draws(net, y, low):
 def test_an_exponential_that_a_bound_keeps_finite_gets_no_second_one(bound: str) -> None:
     source = f"{HEAD}def f(x, low):\n    log_std = x.{bound}\n    return x * torch.exp(-log_std)\n"
     assert withheld(source, last(source, "-log_std", EXP)) == "there is a bound already, of `log_std`"
+
+
+@pytest.mark.parametrize(
+    ("draw", "bound"),
+    [
+        (
+            "    d = Normal(m, torch.exp(log_std))\n    s = d.sample()\n    return torch.clamp(s, -1, 1)\n",
+            "max=88.0",
+        ),
+        ("    return Normal(m, torch.exp(log_std)).rsample([3]).clamp(-1, 1)\n", "max=88.0"),
+        ("    s = m + torch.exp(log_std) * torch.randn_like(m)\n    return s.clamp(0, 1)\n", "max=88.0"),
+        ("    s = m + torch.exp(log_std) * torch.randn_like(m)\n    return s\n", "-20.0, 20.0"),
+        ("    return Normal(m, torch.exp(log_std)).rsample()\n", "-20.0, 20.0"),
+    ],
+)
+def test_the_scale_of_samples_that_are_clamped_may_be_of_any_size(draw: str, bound: str) -> None:
+    source = f"{HEAD}from torch.distributions import Normal\n\n\ndef f(m, log_std):\n{draw}"
+    at = Binding("log_std", span_of(source, "log_std", start=source.index("exp(")))
+    change = replace(proposal(source, "log_std", EXP, x=at), span=at.span)
+    assert f"log_std.clamp({bound})" in rewritten(source, change)
