@@ -10,7 +10,7 @@ from stablelint.analysis.values.relations.results import gathered_sum, of_choles
 from stablelint.analysis.values.sorts import is_integral, is_one_number
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, INTEGERS, FloatFormat
-from stablelint.numerics.interval import BOOLEAN, NONNEGATIVE, TOP, Interval
+from stablelint.numerics.interval import BOOLEAN, COUNT, NONNEGATIVE, TOP, Interval
 from stablelint.numerics.ranges import range_of
 from stablelint.syntax.operations import CASTS, CUTS, SELECTIONS, VIEWS, having
 
@@ -102,7 +102,8 @@ def result_interval(
     if op == "fill_diagonal_" and "value" in ranges:
         return ranges["input"].join(ranges["value"])
     if op == "scatter_sum":
-        return NONNEGATIVE if ranges["src"].lo >= 0 else TOP
+        summed = COUNT if ranges["src"].integral else NONNEGATIVE
+        return summed if ranges["src"].lo >= 0 else TOP
     if op in ("scatter", "scatter_add", "index_add", "scatter_reduce"):
         return _scattered(op, operands, ranges)
     special = related(op, operands, ranges)
@@ -206,7 +207,8 @@ def _scattered(op: str, operands: Mapping[str, Value], ranges: Mapping[str, Inte
     if "alpha" in operands or ("reduce" in operands and reduce not in _GATHERED):
         return TOP
     if reduce == "sum" and math.inf > base.lo >= 0 and source.lo >= 0:
-        return Interval(base.lo, math.inf, lo_open=base.lo_open, hi_open=True)
+        counts = base.integral and source.integral
+        return Interval(base.lo, math.inf, lo_open=base.lo_open, hi_open=True, integral=counts)
     return base.join(source) if reduce != "sum" else TOP
 
 

@@ -30,6 +30,7 @@ _PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel()"
 _EQUALS, _COMPARES = ("eq", "ne"), having("compare")
 _REPLACES = having("replace")
+_OF_OTHERS = ("nansum", "nanmean", "nanmedian", "nanquantile")
 _ASKS = having("finite-test") | {"nan_to_num"}
 
 
@@ -394,7 +395,9 @@ def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 
 
 def _leaves_out(node: ast.AST) -> bool:
-    """Whether a comprehension takes no element that is NaN or infinite."""
+    """Whether a comprehension takes no element that is NaN or infinite, or a reduction none that is NaN."""
+    if isinstance(node, ast.Call) and called_name(node) in _OF_OTHERS:
+        return True
     tests = [one for each in node.generators for one in each.ifs] if isinstance(node, _COMPREHENSIONS) else []
     called = (one for test in tests for one in descendants(test) if isinstance(one, ast.Call))
     return any(called_name(one).rstrip("_") in _ASKS for one in called)

@@ -154,6 +154,8 @@ class _Match:
         if isinstance(node, ast.Name):
             given = definition(self._tree, node)
             return given is not None and self._is_literal(given.value)
+        if isinstance(node, ast.BinOp):
+            return self._is_literal(node.left) and self._is_literal(node.right)
         if self._is_spelled_number(node):
             return True
         return not any(isinstance(one, ast.Name | ast.Call) for one in ast.walk(node))

@@ -85,7 +85,45 @@ def test_where_another_method_computes_an_operand_the_form_without_it_is_taken()
                 p = self(z)
                 return -(x * torch.log(p) + (1 - x) * torch.log(1 - p)).sum(-1).mean()
         """)
-    assert written["SL212"] == ('F.binary_cross_entropy(p, x, reduction="none").sum(-1).mean()',)
+    (bounded,) = written["SL212"]
+    assert bounded.startswith("x * torch.log(p.clamp_min(min(6e-8, torch.finfo(p.dtype).tiny))) + (1 - x) * ")
+
+
+@pytest.mark.parametrize(
+    ("quotient", "sinc"),
+    [
+        ("torch.sin(2 * math.pi * x) / (2 * math.pi * x)", "torch.sinc(2 * x)"),
+        ("torch.sin(2 * torch.pi * n * x) / (2 * torch.pi * n * x)", "torch.sinc(2 * n * x)"),
+        ("torch.sin(math.pi * x / n) / (math.pi * x / n)", "torch.sinc(x / n)"),
+        ("torch.sin(x) / x", "torch.sinc(x / torch.pi)"),
+    ],
+)
+def test_a_sinc_is_of_what_pi_is_multiplied_with(quotient: str, sinc: str) -> None:
+    written = fixes(f"""
+        import math
+
+        def f(x: torch.Tensor, n):
+            return {quotient}
+        """)
+    assert written["SL228"] == (sinc,)
+
+
+def test_of_a_loss_whose_reduction_leaves_nan_out_nothing_is_bounded() -> None:
+    written = fixes("""
+        def loss(y, p):
+            return -(y * torch.log(p) + (1 - y) * torch.log(1 - p)).nansum()
+        """)
+    assert written["SL212"] == "what is not finite is left out behind it"
+
+
+@pytest.mark.parametrize("added", ["torch.ones(len(i))", "torch.randn(len(i)).abs()"])
+def test_ones_that_are_added_where_an_index_says_are_a_count(added: str) -> None:
+    written = fixes(f"""
+        def f(i, n):
+            degree = torch.zeros(n).scatter_add_(0, i, {added})
+            return torch.log(degree + 1)
+        """)
+    assert ("SL208" in written) == ("ones" not in added)
 
 
 @pytest.mark.parametrize(
