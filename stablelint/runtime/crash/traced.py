@@ -82,7 +82,7 @@ def _numbers(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]
             ]
             of = f", of {before[0][0]} … {before[0][1]}" if before else ""
             high, all_high = last.range[1] if last.range else None, last.largest
-            more = f", another {all_high}" if all_high != high else ""
+            more = f", another {all_high}" if all_high not in (None, high) else ""
             yield from _begun(way, f"{one.name} reaches {high} here first{more}{of}")
 
 
