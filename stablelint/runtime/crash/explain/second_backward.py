@@ -105,8 +105,22 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
                 f"{both[0]} and {both[1]} share a part of their graphs, which the first backward call freed"
             )
     elif not stepped and not field and _total(user) is None:
-        advice.append("or one backward call for the sum of the losses")
+        held = (value for frame in scene.frames for value in frame.frame.f_locals.values())
+        of_a_step = any(isinstance(one, torch.optim.Optimizer) for one in held)
+        kept_on = _retained(scene, before.site) if of_a_step and not carried else []
+        advice = [*(kept_on or advice), "or one backward call for the sum of the losses"]
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _retained(scene: Scene, site: Site | None) -> list[str]:
+    """The backward call that freed a graph, where the program goes on if it keeps it."""
+    match node_at(site) if site is not None else None:
+        case ast.Call(function, [], []) as call if site is not None:
+            kept = ast.Call(function, [], [ast.keyword("retain_graph", ast.Constant(True))])
+            edit = Edit.of(call, site.code.co_filename, ast.unparse(kept))
+            repair = Repair(edit.text, None, revisions=(edit,), where=f" in line {call.lineno}")
+            return [one.told for one in Onward(scene, lambda _: []).through([repair])]
+    return []
 
 
 def _detached_once(scene: Scene, site: Site | None, nodes: set[int], earlier: set[int]) -> list[str]:
