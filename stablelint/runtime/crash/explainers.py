@@ -47,6 +47,7 @@ class Loss(NamedTuple):
     scores: Operand
     labels: Operand
     function: str  # of torch
+    scene: Scene
 
     def explained(self, kind: str, summary: str, *advice: str) -> Explanation:
         """What is said of the two."""
@@ -67,7 +68,7 @@ def explains_loss(
                 return None
             given, target = (frame.frame.f_locals[one] for one in ("input", "target"))
             operands = scene.operand(given, "input"), scene.operand(target, "target")
-            return explain(Loss(given, target, *operands, name), match)
+            return explain(Loss(given, target, *operands, name, scene), match)
 
         return explained
 

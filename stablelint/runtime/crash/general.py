@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 
 import torch
 from torch import nn
@@ -25,6 +26,7 @@ from stablelint.runtime.crash.provenance.agreement import speaks_against
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.edits import Setting
+from stablelint.runtime.crash.repairs.extended import extended
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.outer import padded, rearranged
@@ -113,7 +115,7 @@ def advised(scene: Scene) -> Advice:
     onward = Onward(scene, lambda then: list(rearranged(then)))
     if outer := onward.through(rearranged(scene)):
         return Advice(tuple(one.told for one in outer))
-    for repair, reason in regrouped(scene):
+    for repair, reason in chain(regrouped(scene), extended(scene)):
         if onward.through([repair]):
             return Advice((repair.told,), *reason)
     call, found = failing(scene), tried(scene)

@@ -182,7 +182,10 @@ class Hints(Failed):
                 near = [short] if short in taken else difflib.get_close_matches(one, list(taken), 1)
                 yield f"{near[0]}= in place of {one}=" if near else f"leave {one}= out"
             return
-        for one in given.keys() & set(re.findall(r"\w+", self.scene.message)) & taken.keys():
+        made = isinstance(
+            value_of(self.node.func, self.names), type
+        )  # what a module is called with has a purpose
+        for one in given.keys() & set(re.findall(r"\w+", self.scene.message)) & taken.keys() if made else ():
             if taken[one].default is not inspect.Parameter.empty:
                 yield f"leave {one}= out: {name} takes {one}={taken[one].default} then"
 

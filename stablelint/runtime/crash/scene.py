@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +85,14 @@ class Scene:
             if one.site.code.co_name == name:
                 return one
         return None
+
+    def globals_of(self, filename: str) -> dict[str, Any]:
+        """The names of a file of the program."""
+        for one in self.frames:
+            if one.site.code.co_filename == filename:
+                return one.frame.f_globals
+        found = (vars(one) for one in list(sys.modules.values()) if getattr(one, "__file__", "") == filename)
+        return next(found, {})
 
     def calls(self, pattern: re.Pattern[str]) -> list[Location]:
         """The one call of the program's files that is written so."""

@@ -195,7 +195,7 @@ CRASHES = (
         + "labels = torch.tensor([1, 2, 3, 1, 2, 3, 1, 2])\nloss = nn.CrossEntropyLoss()(model(inputs), labels)\n",
         "target",
         ("labels holds 3 at 2, 3 at 5", "3 classes"),
-        "labels - 1",
+        "they begin at 1: torch.tensor([1, 2, 3, 1, 2, 3, 1, 2]) - 1 in line 9 passes",
     ),
     Crash(
         "negative label",
@@ -387,8 +387,8 @@ whole = torch.cat([torch.zeros(1, 1, 8).expand(4, -1, -1), tokens], dim=1)
 encoder(whole * 2, src_key_padding_mask=padding)
 """,
         "shape",
-        ("(4, 7, 8) of (4, 1, 8) and (4, 6, 8)", "torch.cat("),
-        "",
+        ("(4, 7, 8) of (4, 1, 8) and (4, 6, 8), and padding stays as it was", "torch.cat("),
+        "F.pad(padding, (1, 0)) passes",
     ),
     Crash(
         "an index of which the data hold a larger one",
@@ -783,7 +783,7 @@ CRASHES += (
         HEAD + "labels = torch.tensor([1, 2, 5])\nnn.functional.one_hot(labels, num_classes=5)\n",
         "index",
         ("labels holds 5 at 2", "num_classes is 5"),
-        "labels - 1 | num_classes=6",
+        "torch.tensor([1, 2, 5]) - 1 in line 5 passes | num_classes=6",
     ),
     Crash(
         "log-probabilities of the old policy with their graph",
@@ -886,7 +886,7 @@ CRASHES += (
         HEAD + "to = torch.tensor([1, 2, 3])\ntorch.zeros(3, 2).index_add(0, to, torch.ones(3, 2))\n",
         "index",
         ("to holds 3 at 2",),
-        "they begin at 1: to - 1",
+        "they begin at 1: torch.tensor([1, 2, 3]) - 1 in line 5 passes",
     ),
 )
 

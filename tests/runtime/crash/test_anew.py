@@ -79,6 +79,39 @@ CASES = {
         "they begin at 1: torch.tensor([[1, 2, 3], [3, 1, 2]]) - 1 in line 5 passes",
         "src reaches 3 here first: torch.tensor([[1, 2, 3], [3, 1, 2]])",
     ),
+    "labels that a data set counts from 1, and a metric reads": (
+        DATA + "    def __len__(self):\n        return 6\n    def __getitem__(self, i):\n"
+        "        return torch.ones(2), i % 3 + 1\nnet = nn.Linear(2, 3)\n"
+        "for x, y in DataLoader(Rows(), 3):\n    F.cross_entropy(net(x), y)\n    print(net(x).argmax(1) == y)\n",
+        "they begin at 1: i % 3 + 1 - 1 in line 10 passes",
+        "y holds 3 at 2",
+    ),
+    "samples that a chunk takes apart": (
+        HEAD
+        + "code, back = nn.Linear(4, 6), nn.Linear(3, 4)\nmean, spread = code(torch.ones(8, 4)).chunk(2)\n"
+        "F.mse_loss(back(mean + spread), torch.ones(8, 4)).backward()\n",
+        "code(torch.ones(8, 4)).chunk(2, dim=1) in line 6 passes",
+        "`code(torch.ones(8, 4)).chunk(2)` makes (4, 6) of (8, 6)",
+    ),
+    "a copy that is written in place where it is made": (
+        HEAD + "kept = {key: one.clone() for key, one in nn.BatchNorm1d(2).state_dict().items()}\n"
+        "for one in kept.values():\n    one.mul_(0.9)\nprint(kept)\n",
+        "one.clone().float() in line 5 passes",
+        "mul_ fails on one () int64",
+    ),
+    "a mask made once for the longest sequence": (
+        HEAD
+        + "attend = nn.MultiheadAttention(4, 2, batch_first=True)\nmask = torch.ones(9, 9).triu(1).bool()\n"
+        "for count in (5, 7):\n    x = torch.ones(2, count, 4)\n    attend(x, x, x, attn_mask=mask)\n",
+        "mask[:x.shape[1], :x.shape[1]] passes",
+        "mask (9, 9) bool",
+    ),
+    "the operands of a product the other way round": (
+        HEAD
+        + "filters, waves = torch.ones(5, 9), torch.ones(2, 9, 7)\nprint(torch.matmul(waves, filters))\n",
+        "torch.matmul(filters, waves) passes, and gives (2, 5, 7)",
+        "torch.matmul fails on waves (2, 9, 7) float32",
+    ),
     "a size that a division gave": (
         HEAD + "width, ratio = 16, 4\ninner = width / ratio\nnn.Linear(width, inner)\n",
         "int(inner), or // where it is a quotient, if a whole number is wanted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 import re
 
 import torch
@@ -13,7 +14,8 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.provenance.history import history, makers
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import changed
+from stablelint.runtime.crash.repairs.onward import counted_anew
+from stablelint.runtime.crash.repairs.tensors import is_indexed
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
 from stablelint.runtime.program.location import Location
@@ -33,12 +35,13 @@ def _outside(values: torch.Tensor, low: float, high: float, spared: float | None
     return ", ".join(shown) + more
 
 
-def _begin_at_one(name: str, values: torch.Tensor, count: int) -> list[str]:
+def _begin_at_one(scene: Scene, operand: Operand, values: torch.Tensor, count: int) -> list[str]:
     """What to do where numbers run from 1, as it seems, to their count."""
     low = int(values.min())
     if low < 1 or int(values.max()) != count:
         return []
-    return [f"they begin at 1: {name} - 1" if low == 1 else f"if they are counted from 1: {name} - 1"]
+    told = counted_anew(scene, operand, "{} - 1") or f"{operand.name} - 1"
+    return [f"they begin at 1: {told}" if low == 1 else f"if they are counted from 1: {told}"]
 
 
 def _place(index: torch.Tensor) -> str:
@@ -60,7 +63,7 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     if len(odd) == 1 and (high > count or low < 0):
         kept = advice if high <= count else []  # so many classes are not meant by a mark beyond them
         advice = [f"ignore_index={int(odd)}, if it marks what has no label", *kept]
-    advice = _begin_at_one(labels.name, target[target != -100], count) or advice
+    advice = _begin_at_one(loss.scene, labels, target[target != -100], count) or advice
     return loss.explained("target", summary, *advice)
 
 
@@ -93,7 +96,7 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if int(indices.min()) < 0:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
-        advice += _begin_at_one(operands[0].name, indices, rows)
+        advice += _begin_at_one(scene, operands[0], indices, rows)
     source = scene.origins.of_setting(scene.module, "num_embeddings")[-1:] if scene.module is not None else ()
     source = source or _handed_on(scene, "num_embeddings")
     other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in source)
@@ -115,9 +118,11 @@ def _of_entries(scene: Scene) -> Explanation | None:
     """Numbers beyond the entries of a dimension that they pick from."""
     call, shown = called(scene), operands_of_call(scene)
     tensors = [one for one in call.values if isinstance(one, torch.Tensor)] if call is not None else []
-    if call is None or len(shown) != 2 or len(tensors) != 2 or tensors[1].dtype != torch.int64:
+    if call is None or len(shown) != 2 or len(tensors) != 2:
         return None
     whole, index = tensors
+    if index.dtype != torch.int64 or not (call.function is operator.getitem or is_indexed(call)):
+        return None
     dim = next((one for one in call.values if type(one) is int), 0)
     count, held = whole.shape[dim], f"{shown[1].name} holds {_outside(index, 0, whole.shape[dim] - 1)}"
     summary = f"{held}; dimension {dim} of {shown[0].name} has {count} entries, 0 … {count - 1}"
@@ -138,7 +143,7 @@ def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
     columns = count if count >= 0 else int(labels.max()) + 1
     summary = f"{name} holds {_outside(labels, 0, columns - 1)}; "
     summary += f"num_classes is {count}: 0 … {count - 1}" if count >= 0 else "classes are counted from 0"
-    advice = _begin_at_one(name, labels, count)
+    advice = _begin_at_one(scene, scene.operand(labels, name), labels, count)
     odd = labels[(labels < 0) | (labels >= columns)].unique()
     if int(labels.min()) < 0 or (len(odd) == 1 and int(odd) > columns):
         advice.append(f"leave out what {int(odd[0])} marks, or {name}.clamp(0, {columns - 1}) and a mask")
@@ -176,9 +181,7 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
         if tensor.dtype == torch.int64 and bool((tensor == entry).any()):
             held = _outside(tensor, -size, size - 1)
             summary = f"{name} holds {held}; dimension {match[2]} has {size} entries, 0 … {size - 1}"
-            begins = _begin_at_one(name, tensor, size)
-            like = changed(scene, scene.operand(tensor, name), "{} - 1", "cast") if begins else ()
-            advice = [f"{begins[0].partition(':')[0]}: {one}" for one in like] or begins
+            advice = _begin_at_one(scene, scene.operand(tensor, name), tensor, size)
             advice = advice or [f"see how {name} is made: {size} entries are there"]
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
 

@@ -60,6 +60,11 @@ class Origins:
         """The places that gave an expression of a frame its value, the nearest first."""
         return _told(self._way(frame, whole))
 
+    def expressions(self, frame: Frame, whole: ast.expr) -> list[tuple[ast.expr, str]]:
+        """The expressions, and their files, that the value went through, the nearest first."""
+        steps = islice(self._way(frame, whole), 2 * _MOST)
+        return [(one.value, one.scope.code.co_filename) for one in steps if one.value is not None]
+
     def _way(self, frame: Frame, whole: ast.expr) -> Iterator[Step]:
         """The steps from an expression of a frame back to what made it."""
         scope = self._scope(frame)
@@ -104,7 +109,7 @@ class Origins:
                 steps = list(
                     islice(self._behind_name(key, replace(self._scope(frame), before=END), ()), _MOST)
                 )
-                for step in (one for one in reversed(steps) if one.value is not None):
+                for step in (one for one in reversed(steps) if one.value is not None and not one.bare):
                     return innermost(step.value, step.scope, type(module)) if step.value is not None else None
         for frame in (one for one in self.frames if one.mine):
             match node_at(frame.site):  # one that is called where it is made
@@ -163,8 +168,8 @@ class Origins:
 
     def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Step]:
         """An expression, where it says more than a name, and what is behind it."""
-        if not isinstance(node, ast.Name | ast.Constant) and not is_nothing_yet(node):
-            yield Step(scope.at(node), node, scope)
+        if hasattr(node, "lineno") and not isinstance(node, ast.Constant) and not is_nothing_yet(node):
+            yield Step(scope.at(node), node, scope, isinstance(node, ast.Name))
         yield from self._behind(node, scope, picks)
 
     def _behind_name(self, name: str, scope: Scope, picks: _Picks) -> Iterator[Step]:
@@ -279,7 +284,7 @@ class Origins:
 
 
 def _told(steps: Iterable[Step]) -> tuple[Location, ...]:
-    return tuple(dict.fromkeys(one.at for one in islice(steps, _MOST)))
+    return tuple(dict.fromkeys(one.at for one in islice(steps, _MOST) if not one.bare))
 
 
 def _gives(node: ast.AST) -> bool:

@@ -51,6 +51,7 @@ class Step(NamedTuple):
     at: Location
     value: ast.expr | None
     scope: Scope
+    bare: bool = False  # a name, of which the next step tells more
 
 
 def given_to(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> Argument:

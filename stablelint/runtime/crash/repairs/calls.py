@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,14 @@ def changes(call: Call, name: Name) -> Iterator[Change]:
     yield from changes_of_tensors(call, name)
     yield from other_settings(call)
     yield from through_a_layer(call, name)
+    if (
+        call.function in PRODUCTS
+        and call.whole is not None
+        and len(call.whole[1].args) == 2 == len(call.values)
+    ):
+        turned = ast.Call(call.whole[1].func, call.whole[1].args[::-1], call.whole[1].keywords)
+        edit = Edit.of(call.whole[1], call.whole[0], ast.unparse(turned))
+        yield "turned", edit.text, replace(call, values=call.values[::-1], revisions=(edit,))
     for function in _KIN.get(call.function, ()):
         name_of = f"torch.{function.__name__}"
         yield "function", name_of, replace(call, function=function, revisions=_called(call, name_of))

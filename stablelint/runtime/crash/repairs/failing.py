@@ -73,18 +73,30 @@ class Call:
     def revised(self, place: int, template: str) -> Call:
         """The call, as the program makes it with `x` in a template being the operand at a place."""
         spot = self.spots.get(id(self.values[place]))
-        if spot is None or self.is_written or (self.is_in_place and place == 0):
+        if spot is None or self.is_written:
             return self
         text = self.named(X.sub(lambda _: f"({spot.text})", template))
         return replace(self, revisions=(*(self.revisions or ()), replace(spot, text=text)))
 
     def named(self, text: str) -> str:
         """A text with the names of operands in place of their sizes."""
-        for one in self.values:
+        for name, one in self.placed.items():
             if isinstance(one, torch.Tensor) and id(one) in self.texts:
+                text = text.replace(name, self.texts[id(one)])
                 sizes = f".expand({', '.join(map(str, one.shape))})"
                 text = text.replace(sizes, f".expand_as({self.texts[id(one)]})")
         return text
+
+    @property
+    def placed(self) -> dict[str, Any]:
+        """The values by what stands for them in a template."""
+        return {f"values_{place}_": one for place, one in enumerate(self.values)}
+
+    def size_of(self, tensor: torch.Tensor, size: int) -> str:
+        """A size of a tensor in a template, which the program writes by the tensor's name if it has one."""
+        place = next(place for place, one in enumerate(self.values) if one is tensor)
+        named = self.texts.get(id(tensor), "").isidentifier()
+        return f"values_{place}_.shape[{[*tensor.shape].index(size)}]" if named else str(size)
 
     def naming(self, name: str, value: Any) -> Call:
         """The call with a further argument."""
@@ -101,7 +113,8 @@ class Call:
     @property
     def is_in_place(self) -> bool:
         """Whether it writes its result into its first operand."""
-        return self.function in _IN_PLACE.values()
+        name = getattr(self.function, "__name__", "")
+        return self.function in _IN_PLACE.values() or (name.endswith("_") and not name.endswith("__"))
 
     @property
     def is_written(self) -> bool:

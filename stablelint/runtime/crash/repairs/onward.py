@@ -11,6 +11,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 import torch
@@ -65,18 +66,22 @@ class Onward:
             return found
         likely, short = list[Repair](), list[Repair]()
         for one in found:
-            written = next(filter(None, map(self._alone, constructed(self.scene, one))), None)
+            if one.kind == "target":  # which is not to be another tensor where it is written
+                made = next(filter(None, map(self.alone, _elsewhere(self.scene, one))), None)
+                likely.append(made or replace(one, revisions=()))
+                continue
+            written = next(filter(None, map(self.alone, constructed(self.scene, one))), None)
             met = written or self._tried((one,))
             is_chain = met is not None and getattr(met, "revisions", ()) != one.revisions
             others = _elsewhere(self.scene, one) if is_chain and written is None else ()
-            met = next(filter(None, map(self._alone, others)), met)
+            met = next(filter(None, map(self.alone, others)), met)
             if isinstance(met, Met):
                 short.append(replace(one, until=f"; then line {met.row} fails: {met.error}"))
             else:
                 likely.append(met or one)
         return sorted(likely, key=lambda one: one.idle) or short
 
-    def _alone(self, one: Repair) -> Repair | None:
+    def alone(self, one: Repair) -> Repair | None:
         """A repair, if the program goes on with nothing else."""
         met = self._tried((one,))
         return met if isinstance(met, Repair) and met.revisions == one.revisions else None
@@ -139,13 +144,41 @@ class _Steps:
 
 def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:
     """How an operand of what failed is changed so that the program goes on: there, or where it is made."""
+    for repair in as_written(scene, operand, template, kind):
+        yield from (one.told for one in Onward(scene, lambda _: []).confirmed([repair]))
+
+
+def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
+    """How other numbers are made of an operand so that the program goes on: as far back as can be, for all readers."""
+    onward, user, local = (
+        Onward(scene, lambda _: []),
+        scene.user,
+        [*as_written(scene, operand, template, "cast")],
+    )
+    whole = ast.parse(operand.name, mode="eval").body if local else ast.Constant(None)
+    ways = scene.origins.expressions(user, whole)[::-1] if user is not None and local else []
+    tensors = chain.from_iterable(_elsewhere(scene, one) for one in local)
+    for repair in chain((_as(template, *way) for way in ways), tensors, local):
+        if (found := onward.alone(repair)) is not None:
+            return found.told
+    return None
+
+
+def _as(template: str, node: ast.expr, filename: str) -> Repair:
+    """An expression of the program in a template."""
+    text = ast.unparse(ast.parse(template.format(f"({ast.unparse(node)})"), mode="eval"))
+    edit = Edit.of(node, filename, template.format(f"({ast.unparse(node)})"))
+    return Repair(text, None, "cast", revisions=(edit,), where=f" in line {node.lineno}")
+
+
+def as_written(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[Repair]:
+    """An operand in a template, where it is written in what failed."""
     node, user = node_at(scene.user.site) if scene.user is not None else None, scene.user
     parts = (one for one in ast.walk(node) if isinstance(one, ast.expr)) if node is not None else ()
     part = next((one for one in parts if ast.unparse(one) == operand.name), None)
     if part is not None and user is not None:
         edit = Edit.of(part, user.site.code.co_filename, template.format(f"({operand.name})"))
-        repair = Repair(template.format(operand.owner), None, kind, revisions=(edit,))
-        yield from (one.told for one in Onward(scene, lambda _: []).confirmed([repair]))
+        yield Repair(template.format(operand.owner), None, kind, revisions=(edit,))
 
 
 def _spot(one: Revision) -> object:
@@ -169,7 +202,8 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
         assert isinstance(edit, Edit)
         assert past is not None
         way = past.way(edit.original, _like(past, edit.original, repair.kind))
-        places = [at for one in way[::-1] for at in (one.at, *one.callers) if at is not None]
+        order = way if repair.kind == "target" else way[::-1]
+        places = [at for one in order for at in (one.at, *one.callers) if at is not None]
         for at in [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]:
             node = expression_at(at)
             if node is not None:
@@ -188,7 +222,7 @@ def _like(past: History, name: str, kind: str) -> Callable[[Past], bool]:
 
     def is_like(one: Past) -> bool:
         own = past.pasts[past.operands[name]]
-        same = one.dtype == own.dtype if kind == "cast" else one.shape == own.shape
+        same = one.dtype == own.dtype if kind in ("cast", "target") else one.shape == own.shape
         return same and one.has_graph >= own.has_graph
 
     return is_like

@@ -6,7 +6,6 @@ import ast
 import copy
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, islice
@@ -127,7 +126,7 @@ def _recalled(scene: Scene) -> Iterator[Repair]:
             if not isinstance(node, ast.Call) or one.at is None or past is None:
                 continue
             reshapes = any(past.pasts[each].shape != one.shape for each in one.given)
-            switched = _switched(node, _globals_of(scene, one.at.filename)) if reshapes else ()
+            switched = _switched(node, scene.globals_of(one.at.filename)) if reshapes else ()
             for anew in (*switched, *_sized(node, one, others)):
                 edit = Edit.of(node, one.at.filename, ast.unparse(anew))
                 if edit not in tried:
@@ -145,15 +144,6 @@ def _switched(node: ast.Call, names: dict[str, Any]) -> Iterator[ast.Call]:
             value = given.value if isinstance(given, ast.Constant) else one.default
             kept = [each for each in node.keywords if each.arg != one.name]
             yield ast.Call(node.func, node.args, [*kept, ast.keyword(one.name, ast.Constant(not value))])
-
-
-def _globals_of(scene: Scene, filename: str) -> dict[str, Any]:
-    """The names of a file of the program."""
-    for one in scene.frames:
-        if one.site.code.co_filename == filename:
-            return one.frame.f_globals
-    found = (vars(one) for one in list(sys.modules.values()) if getattr(one, "__file__", None) == filename)
-    return next(found, {})
 
 
 def _sized(node: ast.Call, past: Past, others: list[Operand]) -> Iterator[ast.Call]:

@@ -107,7 +107,7 @@ class _Search:
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
         resized = self._resized(changed)
-        if resized is not None and kind not in ("layer", "joined") and self.is_odd(*resized[1:]):
+        if resized is not None and kind not in ("layer", "joined", "turned") and self.is_odd(*resized[1:]):
             return
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer

@@ -53,12 +53,17 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
     given = value.detach() if is_plain else value
     try:
         # A template of this file.
-        made = eval(template, {"x": given, "torch": torch, "F": torch.nn.functional})
+        made = eval(template, {"x": given, "torch": torch, "F": torch.nn.functional, **call.placed})
     except Exception:  # whatever torch says of it
         return
     text = name(place)
-    if kind == "cast" and call.is_in_place and place == 0:  # a copy would be written
-        yield kind, f"{text} of dtype {dtype_name(made.dtype)}", call.given(place, made)
+    if call.is_in_place and place == 0:  # a copy would be written
+        if kind == "cast":
+            yield (
+                "target",
+                f"{text} of dtype {dtype_name(made.dtype)}",
+                call.revised(place, template).given(place, made),
+            )
     elif " of " in text and template.startswith("x."):  # in words
         yield kind, f"{template[2:]} of {text}", call.revised(place, template).given(place, made)
     else:
@@ -132,7 +137,7 @@ def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     count, most = value.dim(), max([least, sizes, *(one.dim() for one in others)]) or value.dim() + 1
     if count > 1 and call.function in _ELEMENTWISE and all(one.dim() == count for one in others):
         return
-    if _is_indexed(call):
+    if is_indexed(call):
         yield from _as_index(value, others)
         return
     for place in range(count + 1 if count else 0):
@@ -143,7 +148,7 @@ def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
             yield f"x[{index}]"
 
 
-def _is_indexed(call: Call) -> bool:
+def is_indexed(call: Call) -> bool:
     """Whether a call takes one entry for each of an index, as gather and scatter do."""
     return getattr(call.function, "__name__", "").removesuffix("_") in having("scatter", "pick")
 
@@ -168,6 +173,16 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
         yield "x.argmax(1)"
 
 
+def _masks(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """What is made once for the longest sequence, cut to this one."""
+    square = value.dim() == 2 and value.shape[0] == value.shape[1] and not isinstance(value, nn.Parameter)
+    for other in others if square and call.function not in PRODUCTS else ():
+        for wanted in sorted({*other.shape[1:]}, reverse=True):
+            if 1 < wanted < value.shape[0]:
+                size = call.size_of(other, wanted)
+                yield f"x[:{size}, :{size}]"
+
+
 def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """The size of another operand: cut; those of a loss are not."""
     if call.is_loss or isinstance(call.function, nn.Module) or _is_selected(value, others, call):
@@ -179,8 +194,7 @@ def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
         for place in range(first, value.dim() if call.function not in PRODUCTS else 0):
             for wanted in sorted({*other.shape}, reverse=True):
                 if 1 < wanted < value.shape[place]:
-                    square = value.dim() == 2 and value.shape[0] == value.shape[1]
-                    yield f"x[:{wanted}, :{wanted}]" if square else f"x[{':, ' * place}:{wanted}]"
+                    yield f"x[{':, ' * place}:{call.size_of(other, wanted)}]"
 
 
 def _is_selected(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> bool:
@@ -194,6 +208,7 @@ _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[st
     "reduction": _reductions,
     "view": _views,
     "wider": _wider,
+    "mask": _masks,
     "size": _sizes,
 }
 
