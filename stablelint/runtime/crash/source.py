@@ -1,9 +1,9 @@
-"""What the source around a failing line tells: names carried on, statements that write in place."""
+"""What the source around a failing line tells: names carried on, and what stands at a place."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -12,8 +12,6 @@ from stablelint.runtime.program.carried import carried_names
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import FUNCTIONS, owner_of
-from stablelint.syntax.names import base_name
-from stablelint.syntax.operations import VIEWING, having
 
 
 def carried_name(filename: str, row: int, scope: dict[str, Any]) -> str | None:
@@ -94,105 +92,6 @@ def _flat(value: Any) -> list[Any]:
 
 def _has_graph(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.grad_fn is not None
-
-
-class Writer(NamedTuple):
-    """A statement that writes in place, and which name of the line that kept a value shares the memory of another."""
-
-    at: Location
-    shared: tuple[str, str] | None = None
-
-
-def writer_behind(kept: Location) -> Writer | None:
-    """The first statement behind the line that kept a value which writes what that line names, or a view of it, in place."""
-    tree = parse_file(kept.filename)
-    if tree is None:
-        return None
-    scope: ast.AST = tree
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.lineno <= kept.row <= (node.end_lineno or 0):
-            scope = node
-    statements = [
-        one for one in ast.walk(scope) if isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return))
-    ]
-    names = {
-        one.id
-        for statement in statements
-        if statement.lineno <= kept.row <= (statement.end_lineno or 0)
-        for one in ast.walk(statement)
-        if isinstance(one, ast.Name)
-    }
-    shared = _sharing(scope, names)
-    for statement in sorted(statements, key=lambda one: one.lineno):
-        written = _written(statement) & {*names, *shared}
-        if statement.lineno > kept.row and written:
-            named = next((shared[one] for one in written - names), None)
-            return Writer(Location.of(statement, kept.filename), named)
-    again = (
-        one for one in statements if one.lineno <= kept.row <= (one.end_lineno or 0) and _written(one) & names
-    )
-    found = next(again, None)  # in the next turn of its loop
-    return Writer(Location.of(found, kept.filename)) if found is not None else None
-
-
-def _sharing(scope: ast.AST, names: set[str]) -> dict[str, tuple[str, str]]:
-    """The other names in a function whose tensors share the memory of some, by views: each with one of these."""
-    pairs = set[tuple[str, str]]()
-    for one in (one for one in ast.walk(scope) if isinstance(one, ast.Assign)):
-        for target in one.targets:
-            match target, one.value:
-                case ast.Tuple(targets), ast.Tuple(values) if len(targets) == len(values):
-                    both = [*zip(targets, values, strict=True)]
-                case ast.Tuple(targets), _:
-                    both = [(each, one.value) for each in targets]
-                case _:
-                    both = [(target, one.value)]
-            pairs |= {(a.id, base_name(b)) for a, b in both if isinstance(a, ast.Name) and _is_view(b)}
-    found: dict[str, tuple[str, str]] = {}
-    waiting = [(one, one) for one in sorted(names)]
-    for name, first in waiting:
-        for further in {each for pair in pairs if name in pair for each in pair} - {"", *names, *found}:
-            found[further] = (first, further)
-            waiting.append((further, first))
-    return found
-
-
-def _is_view(value: ast.expr) -> bool:
-    """Whether an expression gives the memory of the name that it begins with."""
-    match value:
-        case ast.Name():
-            return True
-        case ast.Subscript(owner, index):
-            parts = index.elts if isinstance(index, ast.Tuple) else [index]
-            return all(isinstance(one, ast.Slice | ast.Constant) for one in parts) and _is_view(owner)
-        case ast.Attribute(owner, name):
-            return name in VIEWING and _is_view(owner)
-        case ast.Call(ast.Attribute(owner, method)):
-            return method in having("alias") and _is_view(owner)
-    return False
-
-
-def _written(statement: ast.stmt) -> set[str]:
-    """The names that a statement writes in place."""
-    found: set[str] = set()
-    match statement:
-        case ast.AugAssign(target):
-            found.add(base_name(target))
-        case ast.Assign(targets):
-            found |= {base_name(one) for one in targets if isinstance(one, ast.Subscript)}
-    for node in ast.walk(statement):
-        match node:
-            case ast.Call(ast.Attribute(owner, method)) if method.endswith("_") and not method.startswith(
-                "_"
-            ):
-                found.add(base_name(owner))
-            case ast.Call(args=[first, *_], keywords=keywords) if any(_is_in_place(one) for one in keywords):
-                found.add(base_name(first))
-    return found - {""}
-
-
-def _is_in_place(given: ast.keyword) -> bool:
-    return given.arg == "inplace" and isinstance(given.value, ast.Constant) and given.value.value is True
 
 
 def returned(function: Any) -> list[ast.expr]:

@@ -286,7 +286,7 @@ y += 1
 y.sum().backward()
 """,
         "in-place",
-        ("y += 1", "exp", "y = torch.exp(x)"),
+        ("y += 1", "exp keeps it here", "torch.exp(x)"),
         "y = y + 1",
     ),
     Crash(

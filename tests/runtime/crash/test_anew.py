@@ -112,6 +112,19 @@ CASES = {
         "torch.matmul(filters, waves) passes, and gives (2, 5, 7)",
         "torch.matmul fails on waves (2, 9, 7) float32",
     ),
+    "what another function writes while a gradient waits for it": (
+        HEAD + "bank, net = torch.ones(4, 3), nn.Linear(2, 3)\ndef push(rows):\n    with torch.no_grad():\n"
+        "        bank[:2] = rows\nscores = net(torch.ones(2, 2)) @ bank.T\npush(torch.zeros(2, 3))\n"
+        "scores.sum().backward()\n",
+        "bank.T.clone() in line 9 passes",
+        "`bank[:2] = rows` writes a tensor (3, 4) that mm kept",
+    ),
+    "a part of the graph that each backward of a step walks": (
+        HEAD + "net, x = nn.Linear(2, 1), torch.ones(4, 2)\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "shared = net(x).exp().mean()\nfor _ in range(2):\n    (net(x).mean() + shared).backward()\nsteps.step()\n",
+        "(net(x).mean() + shared).backward(retain_graph=True) in line 9 passes",
+        "shared was made before the last backward call",
+    ),
     "a size that a division gave": (
         HEAD + "width, ratio = 16, 4\ninner = width / ratio\nnn.Linear(width, inner)\n",
         "int(inner), or // where it is a quotient, if a whole number is wanted",

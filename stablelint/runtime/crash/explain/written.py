@@ -13,12 +13,16 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.graphs import losses, lost_a_value
+from stablelint.runtime.crash.provenance.history import Written, history
+from stablelint.runtime.crash.repairs.onward import Onward, as_of
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import Writer, writer_behind
+from stablelint.runtime.crash.source import expression_at, function_at, statement_at
 from stablelint.runtime.program.location import Location
-from stablelint.runtime.tracing.graph import nodes_of, row_of, rows_of
+from stablelint.runtime.program.nodes import operands_of
+from stablelint.runtime.tracing.graph import nodes_of, row_of
+from stablelint.syntax.names import base_name
 
-_IN_PLACE = re.compile(r"\w_\(|\S [-+*/]= ")  # in the line of torch or of the program that made a node
+_WRITES = ast.Assign | ast.AugAssign | ast.Expr
 _VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
 
 
@@ -44,35 +48,46 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         other += [("an optimizer wrote the parameters here", at)] if at is not None else []
         summary = f"an optimizer stepped between the forward pass and this backward call, which needs the old {name}"
         advice = ["compute the second loss anew after that step"]
-    elif (writer := _writer(saver) or _written_by(nodes, saver)) is not None:
-        written = writer.at
-        because = [f"{' and '.join(writer.shared)} share their memory"] if writer.shared else []
-        other.append(("and it is written here", written))
-        summary = f"`{written.expression}` writes a tensor {shape} that {operation} kept for its gradient"
-        advice = _out_of_place(written.expression) or advice
+    elif (past := history(scene)) is not None and (written := past.written) is not None:
+        statement = statement_at(written.at)
+        at = Location.of(statement, written.at.filename) if isinstance(statement, _WRITES) else written.at
+        other = [(f"{operation} keeps it here", written.kept), ("and it is written here", at)]
+        other += [
+            ("it is called here", each)
+            for each in written.callers[:1]
+            if function_at(at) is not function_at(written.kept)
+        ]
+        because = _shared(written, statement)
+        summary = f"`{at.expression}` writes a tensor {shape} that {operation} kept for its gradient"
+        advice = _otherwise(scene, written) or advice
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation("in-place", summary, tuple(because), tuple(advice), other=tuple(other))
 
 
-def _writer(saver: Any) -> Writer | None:
-    """The statement that writes what a node kept: behind it, or behind the calls that led to it."""
-    found = (writer_behind(Location(*row, None, "", "")) for row in rows_of(saver))
-    return next((one for one in found if one is not None), None)
+def _shared(written: Written, statement: ast.stmt | None) -> list[str]:
+    """That what was written is a view of what was kept, or the other way round, where both have names."""
+    taken = [one.id for one in operands_of(expression_at(written.kept)) if isinstance(one, ast.Name)]
+    match statement:
+        case ast.Assign([ast.Subscript() as target]) | ast.AugAssign(target):
+            owner = base_name(target)
+            if len(taken) == 1 and owner not in taken and not written.is_result:
+                return [f"{taken[0]} and {owner} share their memory"]
+    return []
 
 
-def _written_by(nodes: list[Any], saver: Any) -> Writer | None:
-    """Where an operation in place took what `saver` gave or was given, as a module with `inplace=True` does."""
-    values = {saver, *(one for one, _ in saver.next_functions)} - {None}
-    later = [
-        one
-        for one in nodes
-        if one._sequence_nr() > saver._sequence_nr()
-        and _IN_PLACE.search("".join(one.metadata.get("traceback_", ())[-1:]))
-        and any(operand in values for operand, _ in one.next_functions)
-    ]
-    at = place(row_of(min(later, key=lambda one: one._sequence_nr()))) if later else None
-    return Writer(at) if at is not None else None
+def _otherwise(scene: Scene, written: Written) -> list[str]:
+    """A new tensor where one was written, or else a copy where it was kept, with which the program goes on."""
+    statement, kept, function = statement_at(written.at), expression_at(written.kept), function_at(written.at)
+    anew = _out_of_place(ast.unparse(statement)) if statement is not None else []
+    gives = any(
+        isinstance(one, ast.Return) and one.value is not None for one in ast.walk(function or ast.Pass())
+    )
+    if anew and (function is function_at(written.kept) or gives):  # else another name has what was written
+        return anew
+    parts = [] if kept is None else [kept] if written.is_result else [*operands_of(kept)]
+    copies = (as_of("{}.clone()", one, written.kept.filename) for one in parts)
+    return [one.told for one in Onward(scene, lambda _: []).through(copies)][:1]
 
 
 def _out_of_place(statement: str) -> list[str]:

@@ -16,6 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.provenance.anew import by_script, by_step
 from stablelint.runtime.crash.provenance.made import Makers, Places, modules_of
 from stablelint.runtime.crash.provenance.statements import located
@@ -25,6 +26,7 @@ from stablelint.runtime.program.frames import Site, resolve, site_of, user_frame
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tensors.measure import dtype_name, tensors_in
+from stablelint.runtime.tracing.graph import nodes_of
 
 _MOST_BYTES = 1 << 30  # of the results that are kept
 _MOST_PASTS = 4096  # that are told of an operand
@@ -51,6 +53,15 @@ class Past(NamedTuple):
     largest: int | None = None  # whole number of all that the same operation of the program gave
 
 
+class Written(NamedTuple):
+    """An operation that kept a tensor for its gradient, and the one that wrote into that tensor afterwards."""
+
+    kept: Location
+    is_result: bool  # of the operation that kept it, and not what that was given
+    at: Location
+    callers: tuple[Location, ...]  # of what wrote
+
+
 @dataclass(frozen=True)
 class History:
     """The pasts of the operands of what failed, by name, and of all that they were made of."""
@@ -58,6 +69,7 @@ class History:
     pasts: list[Past]
     operands: dict[str, int]
     makers: dict[str, Places]  # of the modules, by their paths
+    written: Written | None = None  # where a gradient lacks what was kept for it
 
     def way(self, name: str, trait: Callable[[Past], bool]) -> list[Past]:
         """An operand that has a trait, and before it what it was made of as long as that has it, the operand first."""
@@ -96,6 +108,8 @@ class _Made(NamedTuple):
     given: tuple[_Made, ...]
     silent: bool = False
     number: _Made | None = None
+    node: Any = None  # of its graph
+    when: int = 0  # how many were made before
 
 
 @dataclass
@@ -106,6 +120,10 @@ class _Record(TorchFunctionMode):
     stored: dict[tuple[object, ...], _Made] = field(default_factory=dict)  # by their elements
     saved: list[torch.Tensor] = field(default_factory=list)
     failed: list[torch.Tensor] = field(default_factory=list)  # what the first call that failed was given
+    all: list[_Made] = field(default_factory=list)
+    writes: list[tuple[int, int, tuple[Site, ...]]] = field(
+        default_factory=list
+    )  # when, which memory, and where
     left: _Made | None = None  # the last tensor with a graph of which a number was made
     size: int = 0
 
@@ -128,6 +146,7 @@ class _Record(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         given = list(tensors_in((args, kwargs)))
+        versions = [-1 if one.is_inference() else one._version for one in given]
         try:
             result = func(*args, **(kwargs or {}))
         except Exception:
@@ -138,20 +157,37 @@ class _Record(TorchFunctionMode):
         made = list(tensors_in(result))
         if not made and isinstance(result, float | list) and any(one.requires_grad for one in given):
             self.left = _Made(given[0], name, sites, (self.known(given[0]),), silent)
+        for one, version in zip(given, versions, strict=True):
+            if version >= 0 and one._version > version:
+                self.writes.append((len(self.all), _memory(one), sites))
         self.saved += given if name == "save" else []
         for one in made:
             self.size += one.numel() * one.element_size()
             before = given[:1] if name.endswith("_") and not name.endswith("__") else given
             before = [each for each in self.saved if torch.equal(each, one)] if name == "load" else before
             number = self.left if not given else None
-            self._keep(_Made(one, name, sites, tuple(map(self.known, before)), silent, number))
+            parts = tuple(map(self.known, before))
+            self._keep(_Made(one, name, sites, parts, silent, number, one.grad_fn, len(self.all)))
         if self.size > _MOST_BYTES:
             raise MemoryError
         return result
 
     def _keep(self, one: _Made) -> None:
+        self.all.append(one)
         self.made[id(one.tensor)] = one
         self.stored[_elements(one.tensor)] = one
+
+    def written(self, node: Any) -> Written | None:
+        """Where what a node kept was kept, and written."""
+        kept = next((one for one in self.all if one.node is not None and one.node is node), None)
+        if kept is None or not kept.sites:
+            return None
+        result, given = _memory(kept.tensor), {_memory(one.tensor) for one in kept.given}
+        for when, memory, sites in self.writes:
+            if when > kept.when and sites and memory in {result, *given}:
+                at, *callers = map(_located, sites)
+                return Written(_located(kept.sites[0]), memory not in given, at, tuple(callers))
+        return None
 
     def largest(self) -> _Largest:
         """The largest whole number that each operation of the program gave."""
@@ -166,6 +202,10 @@ class _Record(TorchFunctionMode):
         """What is known of a tensor."""
         found = self.made.get(id(tensor)) or self.stored.get(_elements(tensor))
         return found if found is not None else _Made(tensor, "", (), ())
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else id(tensor)
 
 
 def _elements(tensor: torch.Tensor) -> tuple[object, ...]:
@@ -200,13 +240,16 @@ def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
         return b""
     pasts, places, largest = list[Past](), dict[int, int](), record.largest()
     operands = {name: _place(found, pasts, places, largest) for name, found in _operands(then, record)}
-    return pickle.dumps(History(pasts, operands, Makers(then.known["makers"]).by_path(then.frames)))
+    given = losses(then)
+    nodes = nodes_of(given[0].grad_fn) if given and given[0].grad_fn is not None else ()
+    written = next((record.written(one) for one in nodes if lost_a_value(one)), None)
+    return pickle.dumps(History(pasts, operands, Makers(then.known["makers"]).by_path(then.frames), written))
 
 
 def _is_alike(scene: Scene, then: Scene) -> bool:
-    """Whether two errors are one; which of several indices is told of may depend on the number of threads."""
+    """Whether two errors are one; threads decide which index is told of, and a mode what is hinted."""
     shapes = ([one.shape for one in each.operands()] for each in (scene, then))
-    one, other = (re.sub(r"\d+", "", each.message) for each in (scene, then))
+    one, other = (re.sub(r"\d+|Hint:.*", "", each.message) for each in (scene, then))
     return then.location == scene.location and one == other and operator.eq(*shapes)
 
 

@@ -158,13 +158,13 @@ def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
     whole = ast.parse(operand.name, mode="eval").body if local else ast.Constant(None)
     ways = scene.origins.expressions(user, whole)[::-1] if user is not None and local else []
     tensors = chain.from_iterable(_elsewhere(scene, one) for one in local)
-    for repair in chain((_as(template, *way) for way in ways), tensors, local):
+    for repair in chain((as_of(template, *way) for way in ways), tensors, local):
         if (found := onward.alone(repair)) is not None:
             return found.told
     return None
 
 
-def _as(template: str, node: ast.expr, filename: str) -> Repair:
+def as_of(template: str, node: ast.expr, filename: str) -> Repair:
     """An expression of the program in a template."""
     text = ast.unparse(ast.parse(template.format(f"({ast.unparse(node)})"), mode="eval"))
     edit = Edit.of(node, filename, template.format(f"({ast.unparse(node)})"))

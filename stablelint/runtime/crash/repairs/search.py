@@ -180,7 +180,7 @@ _WEIGHED = {
     "switch": _Kind(most=1, rank=3, grows=True),
     "dimension": _Kind(most=1),
     "size": _Kind(most=1, last=True),
-    **dict.fromkeys(("function", "layer"), _Kind(last=True)),
+    **dict.fromkeys(("function", "layer", "turned"), _Kind(last=True)),
 }
 
 
