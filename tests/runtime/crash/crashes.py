@@ -723,7 +723,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         HEAD + "x = torch.randn(4, 20, 32)\ntable = torch.randn(50, 32)\nx + table\n",
         "shape",
         ("x (4, 20, 32)", "table (50, 32)", "table (50, 32)"),
-        "table[:20]",
+        "table[:x.shape[1]]",
     ),
     Crash(
         "numbers as a condition",

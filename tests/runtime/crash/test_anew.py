@@ -108,7 +108,7 @@ CASES = {
     ),
     "the operands of a product the other way round": (
         HEAD
-        + "filters, waves = torch.ones(5, 9), torch.ones(2, 9, 7)\nprint(torch.matmul(waves, filters))\n",
+        + "filters, waves = torch.arange(45.0).view(5, 9), torch.ones(126).view(2, 9, 7)\nprint(torch.matmul(waves, filters))\n",
         "torch.matmul(filters, waves) passes, and gives (2, 5, 7)",
         "torch.matmul fails on waves (2, 9, 7) float32",
     ),

@@ -107,7 +107,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif not stepped and not field and _total(user) is None:
         held = (value for frame in scene.frames for value in frame.frame.f_locals.values())
         of_a_step = any(isinstance(one, torch.optim.Optimizer) for one in held)
-        kept_on = _retained(scene, before.site) if of_a_step and not carried else []
+        kept_on = _retained(scene, before.site) if of_a_step and not carried and not before_loop else []
         advice = [*(kept_on or advice), "or one backward call for the sum of the losses"]
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 

@@ -248,9 +248,12 @@ def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
 
 def _is_alike(scene: Scene, then: Scene) -> bool:
     """Whether two errors are one; threads decide which index is told of, and a mode what is hinted."""
-    shapes = ([one.shape for one in each.operands()] for each in (scene, then))
-    one, other = (re.sub(r"\d+|Hint:.*", "", each.message) for each in (scene, then))
-    return then.location == scene.location and one == other and operator.eq(*shapes)
+    one, other = (each.message.partition("Hint:")[0] for each in (scene, then))
+    if one != other:
+        shapes = ([each.shape for each in of.operands()] for of in (scene, then))
+        same = operator.eq(*shapes) and re.sub(r"\d+", "", one) == re.sub(r"\d+", "", other)
+        return then.location == scene.location and same
+    return then.location == scene.location
 
 
 def _operands(scene: Scene, record: _Record) -> Iterator[tuple[str, _Made]]:
