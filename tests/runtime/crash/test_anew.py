@@ -108,9 +108,9 @@ CASES = {
     ),
     "the operands of a product the other way round": (
         HEAD
-        + "filters, waves = torch.arange(45.0).view(5, 9), torch.ones(126).view(2, 9, 7)\nprint(torch.matmul(waves, filters))\n",
-        "torch.matmul(filters, waves) passes, and gives (2, 5, 7)",
-        "torch.matmul fails on waves (2, 9, 7) float32",
+        + "w, x = torch.arange(45.0).view(5, 9), torch.ones(126).view(2, 9, 7)\nprint(torch.matmul(x, w))\n",
+        "torch.matmul(w, x) passes, and gives (2, 5, 7)",
+        "torch.matmul fails on x (2, 9, 7) float32",
     ),
     "what another function writes while a gradient waits for it": (
         HEAD + "bank, net = torch.ones(4, 3), nn.Linear(2, 3)\ndef push(rows):\n    with torch.no_grad():\n"
