@@ -121,8 +121,9 @@ CASES = {
     ),
     "a part of the graph that each backward of a step walks": (
         HEAD + "net, x = nn.Linear(2, 1), torch.ones(4, 2)\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
-        "shared = net(x).exp().mean()\nfor _ in range(2):\n    (net(x).mean() + shared).backward()\nsteps.step()\n",
-        "(net(x).mean() + shared).backward(retain_graph=True) in line 9 passes",
+        "def extent():\n    return net(x).exp().mean()\nshared = extent()\n"
+        "for _ in range(2):\n    (net(x).mean() + shared).backward()\nsteps.step()\n",
+        "(net(x).mean() + shared).backward(retain_graph=True) in line 11 passes",
         "shared was made before the last backward call",
     ),
     "a size that a division gave": (
