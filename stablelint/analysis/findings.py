@@ -72,8 +72,8 @@ def _is_used_besides(site: Site, review: Review) -> bool:
     keys = {value.key for value in bound if value is not None}
     if not keys:
         return False
-    others = (v for v, _ in review.observed if v.op not in LOGARITHMS and v is not site.value)
-    used = any(not keys.isdisjoint(part.key for part in v.operands.values()) for v in others)
+    takers = (v for key in keys for v in review.takers.get(key, ()))
+    used = any(v.op not in LOGARITHMS and v is not site.value for v in takers)
     return used or any(leaf.key in keys for one in site.frame.returns for leaf in leaves(one))
 
 
@@ -200,7 +200,7 @@ def _finding(subject: Subject, review: Review, level: Level) -> Diagnostic:
     )
     if found.level is not Level.LIKELY and level is Level.LIKELY:
         return found
-    against = unfit(site, review)
+    against = unfit(site, subject.around, review.users)
     offered, withheld = ((), against) if against is not None else proposals(site, review.module)
     chain = derivation(site, found.filename)
     return replace(found, derivation=chain, proposals=offered, fix_withheld=withheld)

@@ -25,7 +25,8 @@ def misplaced_eps(review: Review, rule: Rule) -> Sites:
         operand = site.value.operands.get("other") or site.value.first
         guarded = operand is not None and stripped(operand).op in ("add", "clamp", "maximum")
         if site.value.op in ("div", "rsqrt") and not guarded:
-            sums = observed(review, "add")
+            takers = {id(v) for v in review.takers.get(site.value.key, ()) if v.op == "add"}
+            sums = (pair for pair in observed(review, "add") if id(pair[0]) in takers) if takers else ()
             outer = next((pair for pair in sums if _adds_constant(pair[0], site.value)), None)
             if outer is not None and not _guards_what_follows(outer[0], review):
                 found = make_site(review, rule, outer, message=_BESIDE)

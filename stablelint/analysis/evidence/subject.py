@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
@@ -25,6 +27,18 @@ class Surroundings:
     sites: list[Site]
     observed: list[Value]
     replacements: list[Replacement]
+    _shown: dict[Callable[[Iterable[Value]], frozenset[int]], frozenset[int]] = field(default_factory=dict)
+
+    def keys(self, shows: Callable[[Iterable[Value]], frozenset[int]]) -> frozenset[int]:
+        """The keys of those of the operations in which all of them together show a form."""
+        if shows not in self._shown:
+            self._shown[shows] = shows(self.observed)
+        return self._shown[shows]
+
+    @cached_property
+    def rules(self) -> Counter[str]:
+        """How many sites each rule has, by its code."""
+        return Counter(site.rule.code for site in self.sites)
 
 
 @dataclass

@@ -173,6 +173,7 @@ def _number(name: str, site: Site) -> str | None:
     return None
 
 
+@remembered
 def _can_be_number(value: Value, depth: int = _DEPTH) -> bool:
     """Whether a value is a number, or array, on some path: itself, or what operators make of nothing but such."""
     if value.kind in (Kind.NUMBER, Kind.ARRAY):
@@ -384,7 +385,7 @@ def _picked_from(value: Value, seen: set[int], picked: bool) -> str | None:
         }
         found.discard(None)
         return found.pop() if len(found) == 1 else None
-    if value.op not in _PICKS | _HANDS_ON or value.first is None:
+    if (value.op not in _PICKS and value.op not in _HANDS_ON) or value.first is None:
         return None
     return _picked_from(value.first, seen, picked or value.op in _PICKS)
 

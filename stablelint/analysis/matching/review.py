@@ -136,6 +136,15 @@ class Review:
         return replacements(v for v, _ in self.observed)
 
     @cached_property
+    def takers(self) -> Mapping[int, list[Value]]:
+        """The operations by the key of each operand itself."""
+        found: dict[int, list[Value]] = {}
+        for value, _ in self.observed:
+            for part in value.operands.values():
+                found.setdefault(part.key, []).append(value)
+        return found
+
+    @cached_property
     def users(self) -> Users:
         """The operations by what they are given."""
         return users_of(v for v, _ in self.observed)

@@ -80,12 +80,13 @@ def text_at(value: Value, root: Value, frame: Frame) -> str | None:
 
 def _name_of(value: Value, root: ast.AST | None, frame: Frame) -> str | None:
     """The name, or the attribute of `self`, that holds a value: one that stands in the root, where there are several."""
-    holders = [(name, held) for name, held in frame.state.names.items() if _is_same_constant(held, value)]
+    names_held = frame.state.names.items()
+    equal = [(n, held) for n, held in names_held if held.key == value.key and _is_same_constant(held, value)]
     if frame.receiver is not None:
         own = frame.receiver.key
         attributes = frame.state.attributes.items()
-        holders += [(f"self.{attr}", held) for (base, attr), held in attributes if base == own]
-    equal = [(name, held) for name, held in holders if held.key == value.key]
+        kept = ((f"self.{attr}", held) for (base, attr), held in attributes if base == own)
+        equal += [(name, held) for name, held in kept if held.key == value.key]
     if equal:
         # Two names may hold equal values: the one that was given this very value is the one that is meant.
         names = [name for name, held in equal if held is value] or [name for name, _ in equal]

@@ -17,6 +17,7 @@ from stablelint.syntax import operations
 from stablelint.syntax.names import dotted
 from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants, functions_below, nodes_below
 
 # Operations that give several results, of which the code around them picks one: `x.max(dim=1)[0]`, `.values`.
@@ -98,10 +99,14 @@ def _changed_at_origin(fix: FixTemplate, node: ast.AST, site: Site) -> bool:
 def _is_unpacked(node: ast.AST, site: Site) -> bool:
     """Whether an assignment takes several results from an expression, of which the value is only one."""
     function = site.frame.function
-    return function is not None and any(
-        isinstance(one, ast.Assign) and one.value is node and isinstance(one.targets[0], ast.Tuple | ast.List)
-        for one in descendants(function.node)
-    )
+    return function is not None and node in _unpacked_in(function.node)
+
+
+@remembered
+def _unpacked_in(function: ast.AST) -> frozenset[ast.AST]:
+    """The expressions from which assignments in a function take several results."""
+    several = (n for n in nodes_below(function, ast.Assign) if isinstance(n.targets[0], ast.Tuple | ast.List))
+    return frozenset(n.value for n in several)
 
 
 def _picked(node: ast.AST, root: ast.AST) -> ast.AST:

@@ -78,21 +78,17 @@ def _all_end(
     passes: Callable[[Value, Set[int]], bool],
 ) -> bool:
     """Whether each use of a result, and of what `passes` it on, `ends` it; what is kept or left unread has other uses."""
-    if result.key not in users:
-        return False
     kept = set(keys_within((*frame.returns, *frame.state.attributes.values())))
+    if result.key not in users or result.key in kept:
+        return False
     carried, followed = {result.key: result}, set[int]()
     pending = [result]
     while pending:
-        value = pending.pop()
-        used = users.get(value.key, ())
-        if value.key in kept or not used:
-            return False
-        followed.update(id(user.node) for user in used)
-        for user in used:
+        for user in users[pending.pop().key]:
+            followed.add(id(user.node))
             if user.key in carried or ends(user):
                 continue
-            if not passes(user, carried.keys()):
+            if user.key not in users or user.key in kept or not passes(user, carried.keys()):
                 return False
             carried[user.key] = user
             pending.append(user)

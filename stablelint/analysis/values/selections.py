@@ -28,6 +28,7 @@ _PASSING = (
     | frozenset("phi part outer unique normalize linear linear_module layer_norm tensor".split())
 )
 _JOINS = having("join")
+_KEEPING = _PASSING | _JOINS
 _WHOLLY = (_JOINS - {"stack"}) | {"where"}  # empty where all that they are made of is
 FILLED = "filled"  # the operand that a tensor of one number has as many elements as
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN, Kind.ARRAY)
@@ -231,7 +232,7 @@ def _found_in(
         found = _selected(value.first, picks, depth - 1, known)
         left = found[1].reduced(value.operands) if found is not None else None
         return (found[0], left) if found is not None and left is not None else None
-    if value.op not in _PASSING | _JOINS and not _is_unreduced(value):
+    if value.op not in _KEEPING and not (value.op in _LOSSES and _is_unreduced(value)):
         return None
     parts = [v for v in _elements(value) if v.kind in _TENSORS]
     met = [(v, found) for v in parts if (found := _selected(v, picks, depth - 1, known)) is not None]
@@ -344,4 +345,4 @@ def keeps_rows(operands: Mapping[str, Value]) -> tuple[Assumption, ...] | None:
 
 def _is_unreduced(loss: Value) -> bool:
     reduction = loss.operands.get("reduction")
-    return loss.op in _LOSSES and reduction is not None and reduction.constant() == "none"
+    return reduction is not None and reduction.constant() == "none"

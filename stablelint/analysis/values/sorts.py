@@ -17,6 +17,7 @@ _REARRANGES = having("layout", "copy", "pick") | {"neg"}
 _ONE_BY_ONE = having("elementwise", "copy", "cast", "cut", "device")
 _REDUCING = having("reduce") - having("several")
 _ARITHMETIC = frozenset("add sub mul div".split())
+_CLOSED = _ARITHMETIC | _REARRANGES
 _REAL_PARTS = having("real-part")
 _MAKES_REALS = having("grid", "draw", "size", "whole", "compare")
 
@@ -109,7 +110,7 @@ def is_real(value: Value, depth: int = _DEPTH) -> bool:
     if value.kind is Kind.NUMBER and value.interval.integral:
         return True
     parts = _parts(value)
-    if depth == 0 or not parts or value.op not in _ARITHMETIC | _REARRANGES:
+    if depth == 0 or not parts or value.op not in _CLOSED:
         return False
     return all(is_real(part, depth - 1) for part in parts)
 

@@ -304,6 +304,8 @@ class Session:
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
+    # The methods that a class and its bases hand to others, each with its class, by class id.
+    lent: dict[int, dict[str, ClassInfo]] = field(default_factory=dict)
     # Of methods, by class id and their own, or their sort.
     effects: dict[tuple[int, int | str], Effects] = field(default_factory=dict)
     # By parameter's node id.
@@ -333,6 +335,7 @@ class Session:
             self.memo,
             self.globals,
             self.lineage,
+            self.lent,
             self.effects,
             self.annotated,
             self.instances,

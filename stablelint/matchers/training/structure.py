@@ -57,6 +57,8 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
                 bound_to(part.id, statement, init) or part if isinstance(part, ast.Name) else part
                 for part in _elements(made) or _filled_with(made, names, init)
             ]
+            if not parts:
+                continue
             # One of torch, or by a class or a function of the file.
             own = _makers(module)
             layers = any(

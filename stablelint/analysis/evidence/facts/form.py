@@ -81,8 +81,7 @@ def _source(picked: Value) -> int | None:
 @lowers
 def one_of_many(s: Subject) -> bool:
     """is one of many operations in this function that its rule asks about"""
-    code = s.site.rule.code
-    return sum(other.rule.code == code for other in s.around.sites) >= _MANY
+    return s.around.rules[s.site.rule.code] >= _MANY
 
 
 @lowers

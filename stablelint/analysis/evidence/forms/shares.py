@@ -55,7 +55,7 @@ def _summed(divisor: Value) -> Iterator[Value]:
 
 
 def _ends_product(value: Value) -> bool:
-    return value.op not in _PRODUCTS | _SUMS and value is stripped(value)
+    return value.op not in _PRODUCTS and value.op not in _SUMS and value is stripped(value)
 
 
 def _is_shifted(exponential: Value) -> bool:

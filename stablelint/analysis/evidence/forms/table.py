@@ -156,7 +156,7 @@ def _entropy(subject: Subject) -> bool:
 def _pooled(subject: Subject) -> bool:
     """A spread that is pooled together with its mean."""
     value = subject.site.value
-    return value.op in SPREADS and value.key in pooled_spreads(subject.around.observed)
+    return value.op in SPREADS and value.key in subject.around.keys(pooled_spreads)
 
 
 @_form(
@@ -165,7 +165,7 @@ def _pooled(subject: Subject) -> bool:
 def _share(subject: Subject) -> bool:
     """An exponential that is divided by the sum of such."""
     value = subject.site.value
-    return value.op == "exp" and value.key in shares(subject.around.observed)
+    return value.op == "exp" and value.key in subject.around.keys(shares)
 
 
 @_form(
@@ -174,7 +174,7 @@ def _share(subject: Subject) -> bool:
 def _log_scale(subject: Subject) -> bool:
     """What is exponentiated stands bare in the same sum, and a gradient is taken through it."""
     value = subject.site.value
-    return subject.site.gradient and value.op == "exp" and value.key in log_scales(subject.around.observed)
+    return subject.site.gradient and value.op == "exp" and value.key in subject.around.keys(log_scales)
 
 
 FORMS = tuple(form for form in vars().values() if isinstance(form, Form))

@@ -183,7 +183,10 @@ def let_unseen_run(frame: Frame) -> None:
     if instance is None or instance.kind is not Kind.INSTANCE or not _may_forget(instance, frame):
         return
     info: ClassInfo = instance.data[0]
-    lent = {name: one for one in ancestors(info, frame) for name in one.lent}
+    lent = frame.session.lent.get(id(info))
+    if lent is None:
+        above = ancestors(info, frame)
+        lent = frame.session.lent[id(info)] = {name: one for one in above for name in one.lent}
     if lent:
         methods = (one.methods[name] for name, one in lent.items() if name)
         _undergo(instance, _effects_of_all("lent", methods, info, frame), frame)

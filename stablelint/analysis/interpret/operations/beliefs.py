@@ -36,6 +36,7 @@ _MANY, _LEAST = 1e5, 1e-30  # factors, and a product of them
 _ONE_BY_ONE = frozenset("add sub mul div neg pow sqrt".split())
 _FACTORS = frozenset("mul div phi sum mean".split())
 _PRODUCTS = having("product") | {"mul", "sum"}
+_TAKEN = HANDED_OVER | SELECTIONS
 
 
 def belief_of(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -162,7 +163,7 @@ def _whole(value: Value, operands: Operands, state: State) -> Belief | None:
 def _may_be_share(value: Value, state: State) -> bool:
     """Whether a value lies in [0, 1], or is handed over, or picked from what is, and nothing is known of it."""
     known = state.believed(value)
-    return is_share(known) or (known == TOP and stripped(value).op in HANDED_OVER | SELECTIONS)
+    return is_share(known) or (known == TOP and stripped(value).op in _TAKEN)
 
 
 def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief | None:

@@ -11,6 +11,8 @@ from stablelint.analysis.values.value import Attained, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import Interval
 
+_TESTS = CONDITIONS | FINITE_TESTS
+
 
 def blended(operands: Mapping[str, Value], frame: Frame) -> tuple[Interval, Attained] | None:
     """Where the sum of two masked terms lies, and how well founded a 0 is; None where it is another sum."""
@@ -49,7 +51,7 @@ def _term(value: Value) -> tuple[Value, bool, Value | None] | None:
 def _mask(value: Value) -> tuple[Value, bool] | None:
     """The test of which a value is 1 where it holds (or fails), and 0 elsewhere."""
     inner = stripped(value)
-    if inner.op in (CONDITIONS | FINITE_TESTS):
+    if inner.op in _TESTS:
         return inner, True
     if inner.op == "logical_not" and inner.first is not None:
         found = _mask(inner.first)

@@ -60,13 +60,16 @@ def _is_half(value: Value, context: Context) -> Truth:
     return Truth.YES if context.autocast in _HALF or context.half_used else Truth.MAYBE
 
 
-def is_upcast(value: Value, depth: int = _DEPTH) -> bool:
+def is_upcast(value: Value) -> bool:
     """Whether something that a value is made of has been cast to a wider type."""
-    if depth == 0:
-        return False
-    if value.dtype in ("float32", "float64") or value.op in ("float", "double"):
-        return True
-    return any(is_upcast(v, depth - 1) for v in value.operands.values())
+    seen, nearest = set[int](), [value]
+    for _ in range(_DEPTH):
+        if any(v.dtype in ("float32", "float64") or v.op in ("float", "double") for v in nearest):
+            return True
+        seen.update(map(id, nearest))
+        below = {id(part): part for v in nearest for part in v.operands.values()}
+        nearest = [part for place, part in below.items() if place not in seen]
+    return False
 
 
 def rounds_to(number: float, point: float, other: Value, context: Context) -> Truth:
