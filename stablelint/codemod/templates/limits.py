@@ -51,11 +51,14 @@ def widest(operand: str) -> str:
     return f"${operand}.clamp(max=math.log(torch.finfo(${operand}.dtype).max) - 1)"
 
 
-def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False) -> str:
+def sized(
+    template: str, operands: Mapping[str, Operand], scripted: bool = False, double: bool = False
+) -> str:
     """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
 
-    The largest exponent is a number in any case: that of single precision, where nothing is known. Where float16 may
-    arrive, a lower limit is no larger than its smallest number: healthy values of it lie below the others.
+    The largest exponent is a number as well, that of single precision where nothing is known, unless the file speaks of
+    `double` precision. Where float16 may arrive, a lower limit is no larger than its smallest number: healthy values of it
+    lie below the others.
     """
 
     def known(found: re.Match[str]) -> str | None:
@@ -73,7 +76,7 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
         if limit == _TINY and kind is None and _is_called_complement(operand):
             return _OF_COMPLEMENT
         if scripted and limit in _SCRIPTED:
-            if kind in _HALF:
+            if kind in _HALF or (kind is None and limit.startswith("eps")):
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return _SCRIPTED[limit]
         if kind is None and limit.startswith(_TINY):
@@ -84,7 +87,10 @@ def sized(template: str, operands: Mapping[str, Operand], scripted: bool = False
         return numbers.get(limit, found[0])
 
     def exponent(found: re.Match[str]) -> str:
-        largest = FORMATS[known(found) or "float32"].max
+        kind = known(found)
+        if kind is None and double and not scripted and found["log"] == "log" and not found["negative"]:
+            return f"math.floor(math.log(torch.finfo(${found['of']}.dtype).max))"
+        largest = FORMATS[kind or "float32"].max
         bound = math.ceil((math.log if found["log"] == "log" else math.log2)(largest)) - 1
         return f"{'-' * bool(found['negative'])}{bound:.1f}"
 

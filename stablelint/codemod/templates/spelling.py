@@ -19,6 +19,7 @@ from stablelint.diagnostic import Edit
 _IN_BOTH = ("softmax", "log_softmax")
 
 
+_DOUBLE = re.compile(r"\b(float64|double|DoubleTensor)\b")
 _SCRIPTED = re.compile(r"\bjit\.(script|export|ignore)|\bis_scripting\(|\bScriptModule\b")
 
 
@@ -41,6 +42,11 @@ class File:
     def is_scripted(self) -> bool:
         """Whether TorchScript compiles functions of the file, which knows no `torch.finfo`."""
         return _SCRIPTED.search(self.tree.source.text) is not None
+
+    @cached_property
+    def is_double(self) -> bool:
+        """Whether the file speaks of double precision."""
+        return _DOUBLE.search(self.tree.source.text) is not None
 
     def qualified(self, function: ast.expr) -> str | None:
         """The name of a function of an imported module, or None."""

@@ -1,4 +1,5 @@
 import ast
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ from stablelint.catalog import load_catalog
 from stablelint.codemod.flow.effects import KEEPS_TYPE
 from stablelint.codemod.templates.limits import sized, widest
 from stablelint.codemod.templates.operand import Operand, placeholder
+from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Binding
 from stablelint.numerics.formats import DTYPES
 from stablelint.runtime.rules.laws import Law, laws
@@ -43,6 +45,22 @@ def test_a_number_cures_as_the_limit_does_and_leaves_healthy_values(law: Law) ->
 def test_an_exponent_has_a_round_bound_of_its_type(dtype: str | None) -> None:
     bounds = {"float16": "11.0", "float64": "709.0"}
     assert sized(widest("x"), of_type(dtype, "x")) == f"$x.clamp(max={bounds.get(dtype or '', '88.0')})"
+
+
+def test_in_a_file_of_doubles_the_largest_exponent_is_that_of_the_type() -> None:
+    asked = "math.floor(math.log(torch.finfo($x.dtype).max))"
+    assert sized(widest("x"), of_type(None, "x"), double=True) == f"$x.clamp(max={asked})"
+    assert sized(widest("x"), of_type("float32", "x"), double=True) == "$x.clamp(max=88.0)"
+    limits = {"torch": torch, "math": math}
+    for dtype, largest in ((torch.float16, 11), (torch.float32, 88), (torch.float64, 709)):
+        assert eval(asked.replace("$x", "x"), {**limits, "x": torch.zeros(1, dtype=dtype)}) == largest
+
+
+def test_torchscript_gets_no_number_for_what_is_next_to_1_in_a_type_that_is_not_known() -> None:
+    template = "torch.logit($x.clamp(torch.finfo($x.dtype).tiny, 1 - torch.finfo($x.dtype).eps / 2))"
+    with pytest.raises(Withheld, match="TorchScript knows no"):
+        sized(template, of_type(None, "x"), scripted=True)
+    assert "clamp(1.2e-38, 1 - 6e-8)" in sized(template, of_type("float32", "x"), scripted=True)
 
 
 @pytest.mark.parametrize(
