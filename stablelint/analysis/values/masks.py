@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import POSITIVE, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 DRAWN = having("draw")
+TOTALS = frozenset({"sum", "count_nonzero", "mean"})
 _TRIANGLES = ("tril", "triu")
 _CASTS, _PICKED = VIEWS | {"bool"}, VIEWS | SELECTIONS
+_AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 _TRUTH = (Interval.point(0.0), Interval.point(1.0))
 _FOUND: dict[str, frozenset[object]] = {
     "isnan": frozenset({"nan"}),
@@ -38,6 +42,22 @@ def holds_truth(value: Value, depth: int = 4) -> bool:
         inner = stripped(inner.first, _PICKED)
     is_triangle = value is not inner and inner.interval == Interval.point(1.0)
     return value.op in CONDITIONS or value.dtype == "bool" or is_triangle
+
+
+def total_of_some(
+    op: str, operands: Mapping[str, Value], lies: Interval, selecting: AbstractSet[int]
+) -> Interval | None:
+    """Where a total over all elements lies, none of which is negative and one of which is known not to be 0.
+
+    That of truths is at least 1. None where nothing is known of the elements, whose keys `selecting` holds.
+    """
+    operand = operands.get("input")
+    if op not in TOTALS or operand is None or "dim" in operands or lies.lo != 0:
+        return None
+    if stripped(operand).key not in selecting:
+        return None
+    counts = op == "count_nonzero" or (op == "sum" and holds_truth(operand))
+    return lies.meet(_AT_LEAST_ONE if counts else POSITIVE)
 
 
 def unnegated(value: Value) -> Value:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from stablelint.analysis.files.modules import ClassInfo, Effects, FunctionInfo, ModuleInfo
 from stablelint.analysis.files.project import Project
+from stablelint.analysis.values.masks import TOTALS, total_of_some
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.transfer import format_of, held_in, result_interval
 from stablelint.analysis.values.value import Attained, Attributes, Belief, Graph, Value, believed, sized
@@ -98,11 +99,18 @@ class State:
         attributes = frozenset((place, value.key) for place, value in self.attributes.items())
         return frozenset(self.facts.items()), attributes, self.nonempty, self.selecting
 
+    @property
+    def narrows(self) -> bool:
+        """Whether a test on the path has told where some value lies."""
+        return bool(self.facts or self.selecting)
+
     def effective(self, value: Value, depth: int = _FOLLOWED) -> Interval:
         """The value's interval, narrowed by what the path has tested of it, or of what it was made from before."""
-        if not self.facts and not self.gaps:
+        if not self.facts and not self.gaps and not self.selecting:
             return value.interval
         fact = self.facts.get(value.key)
+        if fact is None and self.selecting and value.op in TOTALS:
+            fact = total_of_some(value.op, value.operands, value.interval, self.selecting)
         if fact is None and value.op == "sub" and self.gaps:
             fact = self.gap(value.operands)
         if fact is None and depth and value.op in self.following:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import assumed, open_, proved
+from tests.analysis.support import assumed, findings, open_, proved, report
 
 HEAD = "def f(x: torch.Tensor, mask: torch.Tensor):\n    mask = mask > 0\n"
 
@@ -451,3 +451,53 @@ def test_a_size_that_may_be_0_is_assumed_not_to_be(total: str) -> None:
 )
 def test_a_size_that_is_not_0_or_leaves_nothing_to_divide_is_not_assumed_to_be(quotient: str) -> None:
     assert (2, "SL102") in proved(f"def f(x, y, n):\n    return {quotient}\n")
+
+
+SELECTED = """
+def f(x: torch.Tensor, y: torch.Tensor):
+    chosen = y > 0
+    total = {total}
+    if {test}:
+        return x.sum() / total
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    "total", ["chosen.sum()", "chosen.float().sum()", "chosen.count_nonzero()", "chosen.float().mean()"]
+)
+@pytest.mark.parametrize(
+    "test", ["chosen.any()", "x[chosen].numel() > 0", "x[chosen].nelement() != 0", "len(x[chosen])"]
+)
+def test_a_count_made_before_is_positive_where_something_is_shown_to_be_selected(
+    total: str, test: str
+) -> None:
+    assert findings(SELECTED.format(total=total, test=test)) == []
+
+
+@pytest.mark.parametrize(
+    ("total", "test"),
+    [
+        ("chosen.sum()", "x.numel() > 0"),
+        ("chosen.sum(1)", "chosen.any()"),
+        ("(chosen * 0.1).sum() - 0.5", "(chosen * 0.1).any()"),
+        ("chosen.sum()", "(~chosen).any()"),
+    ],
+)
+def test_another_count_may_be_zero(total: str, test: str) -> None:
+    assert "SL102" in {one.code for one in findings(SELECTED.format(total=total, test=test))}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "    return [m / n for m, n in zip(x.shape, y.shape)]\n",
+        "    for i, n in enumerate(y.shape[1:]):\n        return i / n\n",
+        "    for n in y.size():\n        return 1 / n\n",
+        "    return x / min(y.shape)\n",
+    ],
+)
+def test_each_of_the_sizes_of_a_tensor_is_positive_if_it_is_not_empty(body: str) -> None:
+    code = f"def f(x: torch.Tensor, y: torch.Tensor):\n{body}"
+    assert {one.assumes for one in report(code).discharged} == {("y is not empty",)}
+    assert findings(code) == []

@@ -9,13 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from stablelint.analysis.interpret.operations.beliefs import belief_of, smoothed
+from stablelint.analysis.interpret.operations.beliefs import belief_of, exceeding, smoothed
 from stablelint.analysis.interpret.operations.blends import blended
 from stablelint.analysis.interpret.paths.contexts import CREATIONS, TENSOR_TYPES
 from stablelint.analysis.values import transfer
 from stablelint.analysis.values.attainability import attainability
 from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.indexing import PAIR
+from stablelint.analysis.values.masks import total_of_some
 from stablelint.analysis.values.relations.maxima import peaks
 from stablelint.analysis.values.selections import can_be_empty, filled_if, keeps_rows
 from stablelint.analysis.values.state import Frame, State
@@ -29,7 +30,7 @@ from stablelint.analysis.values.value import (
     restricted,
     unassumed,
 )
-from stablelint.analysis.values.views import is_same, stripped
+from stablelint.analysis.values.views import is_same
 from stablelint.numerics.formats import FORMATS, INTEGERS, FloatFormat
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
 from stablelint.syntax.operations import CUTS, SELECTIONS, VIEWS, having
@@ -91,6 +92,8 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
         return folded
     if op == "div":
         operands["other"] = smoothed(operands["input"], operands["other"])
+        if frame.state.gaps:
+            operands["other"] = exceeding(operands["input"], operands["other"], frame.state)
     if op == "identity":
         return next(iter(operands.values()))
     value = _build(op, operands, node, frame)
@@ -322,7 +325,7 @@ def _extent(
     elif op in _INTO and "input" in operands:
         interval = transfer.held_in(operands["input"].dtype, interval)
     interval = _of_as_many(op, operands, interval, frame)
-    known = _narrow(operands, ranges) if frame.state.facts else operands
+    known = _narrow(operands, ranges) if frame.state.narrows else operands
     zero, ends = attainability(op, known, interval)
     blend = blended(operands, frame) if op == "add" and not interval.lo > 0 else None
     if blend is not None:
@@ -363,7 +366,7 @@ def element_type(source: Value) -> str | None:
 
 def _ranges(op: str, operands: Mapping[str, Value], frame: Frame, fmt: FloatFormat) -> dict[str, Interval]:
     """Where the operands lie; a Python constant, and a tensor of a wider type, takes the format of the tensor it meets."""
-    effective = frame.state.effective if frame.state.facts else None
+    effective = frame.state.effective if frame.state.narrows else None
     ranges: dict[str, Interval] = {}
     for name, value in operands.items():
         interval = value.interval if effective is None else effective(value)
@@ -393,21 +396,16 @@ def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Ma
 
 
 def _of_as_many(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
-    """The sum of a mask that is known to have a true element is at least 1; that of a selection may be one of none."""
+    """A total of what has an element that is not 0 is not 0; that of a selection may be one of none."""
     operand = operands.get("input")
     if op in _PRODUCTS and any(can_be_empty(v, frame.state) for v in operands.values()):
         return interval.join(Interval.point(0.0))
     if op == "prod" and operand is not None and can_be_empty(operand, frame.state):
         return interval.join(Interval.point(1.0))
-    if op not in _ADDING or operand is None:
-        return interval
-    if not interval.contains(0.0) and can_be_empty(operand, frame.state) and keeps_rows(operands) is None:
-        return interval.join(Interval.point(0.0))
-    if op == "norm" or "dim" in operands or interval.lo != 0:
-        return interval
-    if stripped(operand).key in frame.state.selecting:
-        return interval.meet(Interval(1.0, math.inf, hi_open=True)) or interval
-    return interval
+    if op in _ADDING and operand is not None and not interval.contains(0.0):
+        spares = keeps_rows(operands) is not None or not can_be_empty(operand, frame.state)
+        return interval if spares else interval.join(Interval.point(0.0))
+    return total_of_some(op, operands, interval, frame.state.selecting) or interval
 
 
 def kind_of(op: str, values: list[Value]) -> Kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from stablelint.analysis.values.families import HANDED_OVER, SETTINGS
@@ -24,7 +24,7 @@ from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import about, stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
-from stablelint.syntax.operations import SELECTIONS, having
+from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 Operands = Mapping[str, Value]
 Law = Callable[[Value, Operands, State], Belief | None]
@@ -35,6 +35,7 @@ _DEPTH = 4
 _MANY, _LEAST = 1e5, 1e-30  # factors, and a product of them
 _ONE_BY_ONE = frozenset("add sub mul div neg pow sqrt".split())
 _FACTORS = frozenset("mul div phi sum mean".split())
+_NUMBERS = VIEWS | {"item"}
 _PRODUCTS = having("product") | {"mul", "sum"}
 _TAKEN = HANDED_OVER | SELECTIONS
 
@@ -207,6 +208,31 @@ def smoothed(numerator: Value, divisor: Value) -> Value:
     text = f"{bases[0].name or 'what is added to'} is not negative"
     least = Interval(shared[0].interval.lo, math.inf, hi_open=True)
     return replace(divisor, belief=_assumed(least, divisor, text, *bases))
+
+
+def exceeding(numerator: Value, divisor: Value, state: State) -> Value:
+    """The divisor of what is made of a number that a test has shown to be smaller: positive if that is not negative."""
+    known = Kind.TENSOR in (numerator.kind, divisor.kind) or divisor.belief is not None
+    if known or divisor.zero > Attained.COINCIDENCE or not state.effective(divisor).contains(0.0):
+        return divisor
+    exact = divisor
+    while exact.op in _NUMBERS and "rounded" not in exact.operands and exact.first is not None:
+        exact = exact.first
+    for part in _parts(numerator):
+        gap = state.gap({"input": exact, "other": part})
+        if gap is not None and (gap.lo > 0 or (gap.lo == 0 and gap.lo_open)):
+            text = f"{part.name or 'the numerator'} is not negative"
+            return replace(divisor, belief=_assumed(POSITIVE, divisor, text, part))
+    return divisor
+
+
+def _parts(number: Value) -> Iterator[Value]:
+    """The factors and addends that a number is made of."""
+    number = stripped(number, _NUMBERS)
+    yield number
+    if number.op in ("mul", "add"):
+        for part in number.operands.values():
+            yield from _parts(part)
 
 
 def _cancels(value: Value, depth: int) -> bool:

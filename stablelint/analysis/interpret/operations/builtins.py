@@ -12,7 +12,7 @@ from stablelint.analysis.interpret.objects.classes import as_sequence
 from stablelint.analysis.interpret.objects.lookup import attribute
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.layers import is_class_of_layers
-from stablelint.analysis.interpret.operations.sizes import counted, length_key, not_empty
+from stablelint.analysis.interpret.operations.sizes import counted, length_key, not_empty, some_size
 from stablelint.analysis.interpret.statements.lending import disowned, let_write
 from stablelint.analysis.interpret.statements.writing import STORED, written_into
 from stablelint.analysis.values.families import SETTINGS
@@ -38,6 +38,9 @@ def call_builtin(
         return _length(first, node, frame)
     if name in ("max", "min") and first is not None:
         among = first.data if isinstance(node.args[0], ast.List | ast.Tuple) else positional
+        size = some_size(first, node, frame) if len(positional) == 1 else None
+        if size is not None:
+            return size
         if len(among) >= 2:
             return join(frame.graph, among) if "key" in keywords else _extreme(name, among, node, frame)
     if name in ("max", "min") and "key" in keywords:

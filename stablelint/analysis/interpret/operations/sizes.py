@@ -37,6 +37,13 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, at: Hashable = None, dim
     return value if emptiable or value.interval.lo >= 1 else not_empty(value, tensor)
 
 
+def some_size(sizes: Value, node: ast.AST, frame: Frame) -> Value | None:
+    """One of several sizes of a tensor, `x.shape` or `x.shape[2:]`; None for what is no such sequence."""
+    if sizes.op not in ("shape", "size") or sizes.first is None:
+        return None
+    return size_of(sizes.first, node, frame, (sizes.key, frame.graph.fresh()))
+
+
 def length_key(thing: Value, frame: Frame) -> int:
     """The key of `len(thing)`."""
     key = frame.graph.part("length", thing.key, "")

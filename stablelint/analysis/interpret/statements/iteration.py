@@ -9,7 +9,7 @@ from stablelint.analysis.interpret.calls.inline import call_function
 from stablelint.analysis.interpret.objects.classes import as_sequence
 from stablelint.analysis.interpret.objects.lineage import find_method
 from stablelint.analysis.interpret.operations import layers
-from stablelint.analysis.interpret.operations.sizes import length_key
+from stablelint.analysis.interpret.operations.sizes import length_key, some_size
 from stablelint.analysis.interpret.paths.conditions import compare
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.annotations import annotated_element
@@ -120,6 +120,9 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
         return join(frame.graph, elements)
     if iterable.kind is Kind.TENSOR:
         return _rows_of("part", iterable, target, frame)
+    size = some_size(iterable, target, frame)
+    if size is not None:
+        return size
     name = target.id if isinstance(target, ast.Name) else ""
     counted = annotated_element(iterable, name or iterable.name, target, frame.graph)
     return counted or frame.graph.unknown(name, target, among=[iterable])
