@@ -219,6 +219,7 @@ class Rewriter:
                     here = replace(proposal, template=moved.template)
                     again = bound.behind_definition(self._file.tree, here, node, value)
                     return statements.insert(self._file, again, before=False)
+            self._alone = self._alone or bound.divided_beside(self._file.tree, proposal, node)
             edits = replace_expression(self._file, proposal, node)
             alone = bound.apart(self._file.tree, proposal, node) if _lines(edits) > 1 else None
             if alone is not None:

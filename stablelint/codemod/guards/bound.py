@@ -192,6 +192,18 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     return moved(tree, bounded, operand, value), value
 
 
+def divided_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None:
+    """What is wrong with a bound of the name under a logarithm or root alone: its statement divides by it as well."""
+    function = function_of(tree, node)
+    is_bound = operand_of_clamp(proposal, node) is not None and role_of(tree, node) in OF_POSITIVE - QUOTIENTS
+    if not isinstance(node, ast.Name) or function is None or not is_bound:
+        return None
+    statement = tree.statement(node)
+    beside = (one for one in loads(statement) if one.id == node.id and one is not node)
+    divides = any(role_of(tree, one) == "div" for one in beside)
+    return f"`{node.id}` is divided by without the bound, too" if divides else None
+
+
 def of_quotient(template: str) -> str:
     """A template that bounds what a logarithm or root is taken of, as one for what is divided by as well."""
     return _OF_OTHERS.sub(r"\2 ** 0.5", template)

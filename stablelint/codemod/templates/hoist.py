@@ -122,8 +122,8 @@ _RESULTS = {
     "abs": "magnitude",
     **dict.fromkeys(("clamp", "clip", "clamp_min", "clamp_max"), "clamped"),
     "exp": "exponential",
-    "max": "largest",
-    "min": "smallest",
+    **dict.fromkeys(("max", "amax"), "largest"),
+    **dict.fromkeys(("min", "amin"), "smallest"),
     "maximum": "larger",
     "minimum": "smaller",
     "item": "number",
@@ -150,6 +150,12 @@ def name_for(tree: ast.expr) -> str:
     if isinstance(tree, ast.BinOp):
         if isinstance(tree.op, ast.Pow) and isinstance(tree.right, ast.Constant) and tree.right.value == 2:
             return "squares"
+        if (
+            isinstance(tree.op, ast.Sub)
+            and isinstance(tree.left, ast.BinOp)
+            and isinstance(tree.left.op, ast.Add)
+        ):
+            return "total"
         return _RESULTS.get(type(tree.op).__name__.lower(), "value")
     if isinstance(tree, ast.Compare):
         return "matches" if isinstance(tree.ops[0], ast.Eq) else "mask"
@@ -172,6 +178,8 @@ def name_for(tree: ast.expr) -> str:
 def _name_of_call(call: ast.Call) -> str:
     function = _last_name(call.func)
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    if root_name(call.func) == "torch" and function in VIEWS and call.args:
+        owner = call.args[0]
     if function == "forward" and owner is not None:
         return f"{_last_name(owner)}_output".lstrip("_")
     if function in _CASTS + VIEWS and isinstance(owner, ast.Call | ast.Subscript | ast.BinOp | ast.Compare):

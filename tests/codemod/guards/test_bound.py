@@ -350,3 +350,18 @@ def test_what_two_gamma_functions_read_is_bounded_where_it_is_made() -> None:
     fixed = _fixed("d = torch.relu(g)", read="return torch.digamma(d) - torch.lgamma(d) + torch.sqrt(d)")
     assert "    d = torch.relu(g).clamp_min(min(6e-8, torch.finfo(g.dtype).tiny ** 0.5))\n" in fixed
     assert fixed.count("clamp_min") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "is_written"),
+    [
+        ("    mean, var = net(x)\n    return ((x - mean) ** 2 / var + torch.log(var)).mean()\n", False),
+        ("    mean, var = net(x)\n    return torch.log(var).mean() + (mean - x).abs().mean()\n", True),
+        ("    var = torch.relu(net(x))\n    return (x**2 / var + torch.log(var)).mean()\n", True),
+    ],
+)
+def test_a_logarithm_is_bounded_with_what_its_statement_divides_by_or_not_at_all(
+    body: str, is_written: bool
+) -> None:
+    source = f"import torch\n\n\ndef nll(net, x):\n{body}"
+    assert ("clamp_min" in fixed(source, unsafe=True)[0]) is is_written

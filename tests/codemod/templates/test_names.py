@@ -1,5 +1,7 @@
 import pytest
 
+from stablelint.codemod.templates.hoist import name_for
+from stablelint.codemod.templates.operand import parse_operand
 from stablelint.diagnostic import Binding
 from tests.codemod.support import proposal, rewritten
 
@@ -47,3 +49,16 @@ def test_a_name_from_before_a_branch_serves_within_it() -> None:
 def test_a_name_from_before_a_loop_does_not_serve_within_it() -> None:
     before = f"    mask = {TEST}\n    while True:\n    "
     assert f"torch.where({TEST}, 0, a)" in _written(before)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("a + b - c", "total"),
+        ("a - b", "difference"),
+        ("torch.amax(a.abs(), dim=-1)", "largest"),
+        ("torch.unsqueeze(torch.sum(a * b), dim=-1)", "total"),
+    ],
+)
+def test_a_value_is_named_for_what_it_is_and_not_for_its_view(value: str, name: str) -> None:
+    assert name_for(parse_operand(value)) == name
