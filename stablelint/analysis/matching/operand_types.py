@@ -54,7 +54,8 @@ _OF_TENSORS = _TENSOR_ATTRIBUTES - {"dtype", "ndim"}
 _PICKS = having("pick")
 _HANDS_ON = having("layout", "copy")
 _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
-_OF_NUMPY = "from_numpy"
+# What makes tensors of something else; tensors are not made into such anew.
+_MAKES_TENSORS = frozenset("from_numpy tensor as_tensor Tensor FloatTensor DoubleTensor LongTensor".split())
 _ONLY_OF_ARRAYS = frozenset("astype copy transpose reshape squeeze max min sum mean std var clip".split())
 _OF_TABLES = frozenset(("loc", "iloc"))
 _FILLED, _LIKE = having("filled", "blank"), having("like")
@@ -270,7 +271,7 @@ def _nodes_of(site: Site) -> Iterator[ast.AST | None]:
 
 @remembered
 def _made_into_tensors(function: ast.AST) -> frozenset[int]:
-    """Identities of the expressions whose arrays `torch.from_numpy` takes, and of what those are computed from.
+    """Identities of the expressions that tensors are made of, as `torch.from_numpy` does, and of those behind them.
 
     A name stands for what it was given last before it is read there.
     """
@@ -279,7 +280,7 @@ def _made_into_tensors(function: ast.AST) -> frozenset[int]:
     for node in descendants(function):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             given.setdefault(node.targets[0].id, []).append(node)
-        elif isinstance(node, ast.Call) and last_name(node.func) == _OF_NUMPY:
+        elif isinstance(node, ast.Call) and last_name(node.func) in _MAKES_TENSORS:
             waiting += node.args[:1]
     found: set[int] = set()
     while waiting:
@@ -340,7 +341,7 @@ def _names_torch(function: ast.AST, module: ModuleInfo) -> bool:
 
 def _is_of_numpy(node: ast.AST) -> TypeGuard[ast.Attribute]:
     """Whether a node is torch's function that takes arrays of NumPy alone."""
-    return isinstance(node, ast.Attribute) and node.attr == _OF_NUMPY
+    return isinstance(node, ast.Attribute) and node.attr == "from_numpy"
 
 
 def _roots(module: ModuleInfo) -> dict[str, set[str]]:

@@ -793,6 +793,8 @@ def test_what_functions_take_of_which_the_file_takes_the_real_part_has_no_bound(
     [
         ("torch.from_numpy(scaled.astype('float32'))", False),
         ("torch.from_numpy(scaled[None])", False),
+        ("torch.Tensor(scaled)", False),
+        ("torch.as_tensor(scaled)", False),
         ("torch.from_numpy(scaled.numpy())", True),
         ("scaled", True),
     ],
