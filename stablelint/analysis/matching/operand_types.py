@@ -26,7 +26,7 @@ from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
-from stablelint.syntax.walk import SCOPES, descendants
+from stablelint.syntax.walk import SCOPES, descendants, nodes_below
 
 _KEEPS_KIND = having("linear") | {"pow", "abs", "square"} | KEEPS_SORT
 _COMPUTED = _KEEPS_KIND | MAKES_FLOATS
@@ -399,7 +399,7 @@ def _is_annotated_number(text: str, site: Site) -> bool:
     for parameter in parameters(function.node.args):
         if parameter.arg == text and parameter.annotation is not None:
             return _is_number(parameter.annotation)
-    declared = (one for one in descendants(function.node) if isinstance(one, ast.AnnAssign))
+    declared = nodes_below(function.node, ast.AnnAssign)
     return any(ast.unparse(one.target) == text and _is_number(one.annotation) for one in declared)
 
 

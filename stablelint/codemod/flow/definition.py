@@ -91,7 +91,13 @@ def _last(
 
 def binds(node: ast.AST, name: str) -> bool:
     """Whether something in `node` gives the name another value, or takes it away."""
-    return any(name in bound_by(one) for one in descendants(node))
+    return name in bound_in(node)
+
+
+@remembered
+def bound_in(node: ast.AST) -> frozenset[str]:
+    """The names that something in `node` gives another value, or takes away."""
+    return frozenset(name for one in descendants(node) for name in bound_by(one))
 
 
 def function_of(tree: Tree, node: ast.AST) -> Function | None:

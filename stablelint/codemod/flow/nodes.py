@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from stablelint.syntax.names import LOOKUPS, called_name
 from stablelint.syntax.operations import having
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants
 
 OF_SHAPE = having("size") | {"dim", "ndim", "device", "dtype"}
@@ -83,16 +84,24 @@ def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and node.id == name
 
 
-def loads(node: ast.AST) -> Iterator[ast.Name]:
+@remembered
+def loads(node: ast.AST) -> tuple[ast.Name, ...]:
     """Every name that is read in a node."""
-    for one in descendants(node):
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load):
-            yield one
+    named = (one for one in descendants(node) if isinstance(one, ast.Name))
+    return tuple(one for one in named if isinstance(one.ctx, ast.Load))
 
 
 def readers(node: ast.AST, name: str) -> Iterator[ast.Name]:
     """Every place in a node that reads a name."""
-    return (one for one in loads(node) if one.id == name)
+    return iter(_readers(node).get(name, ()))
+
+
+@remembered
+def _readers(node: ast.AST) -> dict[str, list[ast.Name]]:
+    found: dict[str, list[ast.Name]] = {}
+    for one in loads(node):
+        found.setdefault(one.id, []).append(one)
+    return found
 
 
 def stores(node: ast.AST, name: str) -> list[ast.Name]:
@@ -102,7 +111,7 @@ def stores(node: ast.AST, name: str) -> list[ast.Name]:
 
 def looks_names_up(function: ast.AST) -> bool:
     """Whether a function may read its names by their text: ``locals()``, ``eval(text)``."""
-    return any(one.id in LOOKUPS for one in loads(function))
+    return not LOOKUPS.isdisjoint(_readers(function))
 
 
 def shown(text: str) -> str:

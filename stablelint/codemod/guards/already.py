@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.codemod.flow.definition import binds, definition, function_of
+from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of
 from stablelint.codemod.flow.nodes import shown, viewed
 from stablelint.codemod.guards.bound import QUOTIENTS, applied, role_of
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
@@ -15,6 +15,7 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
+from stablelint.syntax.remembered import remembered
 
 _SMALL, _SMOOTH = 0.01, 1.0
 
@@ -74,10 +75,16 @@ def _values(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:
     if function is None or not isinstance(node, ast.Name | ast.Attribute):
         return
     text = ast.unparse(node)
-    for one in ast.walk(function):
-        if isinstance(one, ast.Assign) and one.lineno < node.lineno:
-            is_it = binds(one, text) or text in map(ast.unparse, one.targets)
-            yield from [viewed(one.value)] if is_it else []
+    for one, given in _assignments(function):
+        if one.lineno < node.lineno and text in given:
+            yield viewed(one.value)
+
+
+@remembered
+def _assignments(function: Function) -> list[tuple[ast.Assign, frozenset[str]]]:
+    """The assignments of a function, each with the names that it binds and the texts of its targets."""
+    found = (one for one in ast.walk(function) if isinstance(one, ast.Assign))
+    return [(one, bound_in(one).union(map(ast.unparse, one.targets))) for one in found]
 
 
 def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:

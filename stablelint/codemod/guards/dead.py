@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from stablelint.codemod.flow.definition import Function, definition, function_of, is_local
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import loads, looks_names_up
+from stablelint.codemod.flow.nodes import loads, looks_names_up, readers
 from stablelint.codemod.text import draft
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
+from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants
 
 _Assignment = ast.Assign | ast.AnnAssign
@@ -58,27 +59,38 @@ def _names(node: ast.AST) -> set[str]:
 
 def _only_binding(function: Function, name: str) -> _Assignment | None:
     """The assignment to a name, or to several with it, where nothing else binds it."""
-    found: list[_Assignment] = []
-    stores = 0
+    found = _bindings(function).get(name, [])
+    return found[0] if len(found) == 1 else None
+
+
+@remembered
+def _bindings(function: Function) -> dict[str, list[_Assignment | None]]:
+    """What binds each name of a function: the assignment that gives it a value, or None where it is anything else."""
+    found: dict[str, list[_Assignment | None]] = {}
+    given = set[ast.AST]()
     for node in descendants(function):
-        if isinstance(node, _Assignment) and name in _given(node):
-            found.append(node)
-        elif isinstance(node, ast.Name):
-            stores += node.id == name and not isinstance(node.ctx, ast.Load)
+        names: list[str] = []
+        if isinstance(node, _Assignment) and (names := _given(node)):
+            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+            given.update((target, *getattr(target, "elts", ())))
+        for name in names:
+            found.setdefault(name, []).append(node if isinstance(node, _Assignment) else None)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load) and node not in given:
+            found.setdefault(node.id, []).append(None)
         elif isinstance(node, ast.arg):
-            stores += node.arg == name
+            found.setdefault(node.arg, []).append(None)
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            stores += name in node.names
-    return found[0] if len(found) == stores == 1 else None
+            for name in node.names:
+                found.setdefault(name, []).append(None)
+    return found
 
 
 def _read_here_alone(tree: Tree, function: Function, gone: list[ast.AST], name: str) -> _Assignment | None:
     """The assignment to a name that is bound more than once, where all that can read its value goes."""
-    if _is_captured(function, name) or any(_needs(node, name) for node in descendants(function)):
+    if name in _captured(function) or name in _needed(function):
         return None
-    readers = [node for node in loads(function) if node.id == name]
     within = {inner for node in gone for inner in ast.walk(node)}
-    given = {node: definition(tree, node) for node in readers}
+    given = {node: definition(tree, node) for node in readers(function, name)}
     own = {one.statement for node, one in given.items() if node in within and one is not None}
     if len(own) != 1:
         return None
@@ -89,13 +101,12 @@ def _read_here_alone(tree: Tree, function: Function, gone: list[ast.AST], name: 
     return statement if isinstance(statement, _Assignment) else None
 
 
-def _needs(node: ast.AST, name: str) -> bool:
-    """Whether a node takes a name away, or changes what it holds: it must have a value before."""
-    target = node.target if isinstance(node, ast.AugAssign) else node
-    is_taken = isinstance(node, ast.AugAssign) or (
-        isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)
-    )
-    return is_taken and isinstance(target, ast.Name) and target.id == name
+@remembered
+def _needed(function: Function) -> frozenset[str]:
+    """The names that a function takes away, or changes what they hold of: they must have a value before."""
+    changed = (node.target for node in descendants(function) if isinstance(node, ast.AugAssign))
+    taken = (node for node in descendants(function) if isinstance(getattr(node, "ctx", None), ast.Del))
+    return frozenset(node.id for node in (*changed, *taken) if isinstance(node, ast.Name))
 
 
 def _given(statement: _Assignment) -> list[str]:
@@ -106,15 +117,17 @@ def _given(statement: _Assignment) -> list[str]:
     return names if len(names) == len(parts) and len(targets) == 1 and statement.value is not None else []
 
 
-def _is_captured(function: Function, name: str) -> bool:
-    """Whether a name of a function is seen outside its own body."""
+@remembered
+def _captured(function: Function) -> frozenset[str]:
+    """The names of a function that are seen outside its own body."""
     nested = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+    found = set[str]()
     for node in descendants(function):
-        if isinstance(node, ast.Global | ast.Nonlocal) and name in node.names:
-            return True
-        if node is not function and isinstance(node, nested) and name in _names(node):
-            return True
-    return False
+        if isinstance(node, ast.Global | ast.Nonlocal):
+            found.update(node.names)
+        elif node is not function and isinstance(node, nested):
+            found |= _names(node)
+    return frozenset(found)
 
 
 def _removal(tree: Tree, statement: _Assignment, reader: ast.stmt) -> draft.Change | None:

@@ -18,7 +18,8 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Edit, Proposal
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import having
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.remembered import remembered
+from stablelint.syntax.walk import descendants, nodes_below
 from stablelint.syntax.writes import written_name
 
 _BOUNDS = (".clamp", ".masked_fill(")
@@ -352,8 +353,7 @@ def check_unwritten(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             part = part.value
     if function is None or not isinstance(part, ast.Name) or ".clamp" not in proposal.template:
         return
-    later = (one for one in descendants(function) if isinstance(one, ast.Subscript | ast.Call))
-    for one in later:
+    for one in nodes_below(function, ast.Subscript, ast.Call):
         if one.lineno >= node.lineno and written_name(one) == part.id:
             raise Withheld(
                 f"`{part.id}`, which the gradient of a bound needs, is written into on line {one.lineno}"
@@ -405,13 +405,20 @@ def _leaves_out(node: ast.AST) -> bool:
 
 def _asks(test: ast.AST, name: str) -> bool:
     """Whether a test tells the infinite elements of a name from the others."""
+    return name in _asked_of(test)
+
+
+@remembered
+def _asked_of(test: ast.AST) -> frozenset[str]:
+    found = set[str]()
     for one in descendants(test):
         is_test = isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS
-        is_infinite = any(map(_is_not_finite, descendants(one)))
-        is_equal = isinstance(one, ast.Compare) and (is_infinite or _is_of_itself(one))
-        if (is_test or is_equal) and any(True for _ in readers(one, name)):
-            return True
-    return False
+        is_equal = isinstance(one, ast.Compare) and (
+            any(map(_is_not_finite, descendants(one))) or _is_of_itself(one)
+        )
+        if is_test or is_equal:
+            found.update(read.id for read in loads(one))
+    return frozenset(found)
 
 
 def _is_not_finite(node: ast.AST) -> bool:
