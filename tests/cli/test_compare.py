@@ -71,7 +71,7 @@ def test_what_cannot_be_compared_is_one_message(
     assert message in done.err
 
 
-def test_a_command_that_does_not_repeat_itself(tmp_path: Path) -> None:
+def test_a_command_that_does_not_repeat_itself(tmp_path: Path, forked: None) -> None:
     (tmp_path / "train.py").write_text(PROGRAM)
     options = ("--steps", "0:2", "--output-format", "json", "--html", "page.html", "--keep", "kept")
     done = compare(*options, "--", sys.executable, "train.py", folder=tmp_path)
@@ -87,7 +87,7 @@ def test_a_command_that_does_not_repeat_itself(tmp_path: Path) -> None:
     assert list(tmp_path.glob("kept/*/run-1/trace-*.jsonl"))
 
 
-def test_a_command_that_fails(tmp_path: Path) -> None:
+def test_a_command_that_fails(tmp_path: Path, forked: None) -> None:
     (tmp_path / "train.py").write_text("import torch\ntorch.ones(2)\nraise SystemExit('no data')\n")
     done = compare("--", sys.executable, "train.py", folder=tmp_path)
     assert done.code == 2
