@@ -79,5 +79,5 @@ def _note_sample(error: Exception) -> None:
         return
     if found is not None:
         error.add_note(f"stablelint: because {found.summary}")
-    for one in found.advice if found is not None else ():
+    for one in found.advice if found is not None and asked is not None else ():
         error.add_note(f"stablelint: help {one}")

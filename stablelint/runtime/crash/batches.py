@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from torch.utils.data import DataLoader
 
+from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import loop_around
+from stablelint.runtime.crash.source import loop_around, returned
 from stablelint.runtime.program.frames import resolve
+from stablelint.runtime.program.location import Location
 
 
 def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
@@ -60,14 +64,46 @@ def _remade(call: ast.Call, filename: str, name: str, value: str) -> Repair:
     return Repair(f"{name}={value}", None, revisions=(edit,), where=f" in line {call.lineno}")
 
 
-def joined_otherwise(scene: Scene) -> list[str]:
-    """A function that makes batches of samples of different shapes, with which the program goes on to its end."""
-    onward = Onward(scene, lambda _: [])
+def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
+    """Of functions that make batches of samples of different shapes the first with which the program goes on to its end."""
+    onward, texts = Onward(scene, lambda _: []), [*functions]
     for call, filename in _calls(scene):
-        tried = (_remade(call, filename, "collate_fn", f"lambda batch: {text}") for text in _JOINED)
+        tried = (_remade(call, filename, "collate_fn", text) for text in texts)
         if found := next((one for each in tried for one in onward.through([each])), None):
             return [found.told]
     return []
+
+
+def joining(samples: list[Any]) -> list[str]:
+    """Functions that make a batch of samples of different shapes: what differs is padded, or stays a list."""
+    whole = [_joined(samples, "one", unlike) for unlike in _UNLIKE]
+    return [
+        f"lambda batch: {one}"
+        for one in (*whole, _joined(samples, "one", _UNLIKE[-1], 1), "tuple(zip(*batch))")
+    ]
+
+
+def _joined(samples: list[Any], path: str, unlike: str, depth: int = 4) -> str:
+    """The batch of what stands at a path in each sample; `unlike` for what differs, as deep as is asked."""
+    first = samples[0]
+    if len({*map(layout, samples)}) == 1:
+        return f"torch.utils.data.default_collate([{path} for one in batch])"
+    if not isinstance(first, dict | tuple | list) or not depth or len({*map(len, samples)}) > 1:
+        return unlike.format(path)
+    keys = [*first] if isinstance(first, dict) else [*range(len(first))]
+    parts = [_joined([one[key] for one in samples], f"{path}[{key!r}]", unlike, depth - 1) for key in keys]
+    if isinstance(first, dict):
+        return f"{{{', '.join(f'{key!r}: {one}' for key, one in zip(keys, parts, strict=True))}}}"
+    return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
+
+
+def layout(sample: Any) -> str:
+    """What must be the same in all samples of a batch: kinds and shapes, and no values."""
+    if isinstance(sample, list | tuple):
+        return f"{type(sample).__name__}({', '.join(map(layout, sample))})"
+    if isinstance(sample, dict):
+        return f"dict({', '.join(f'{key}: {layout(one)}' for key, one in sample.items())})"
+    return described(sample) if hasattr(sample, "shape") else type(sample).__name__
 
 
 def _calls(scene: Scene) -> Iterator[tuple[ast.Call, str]]:
@@ -83,17 +119,19 @@ def _calls(scene: Scene) -> Iterator[tuple[ast.Call, str]]:
                 yield call, scope.code.co_filename
 
 
-_PADDED, _DEFAULT = (
-    "nn.utils.rnn.pad_sequence([{}], batch_first=True)",
-    "torch.utils.data.default_collate([{}])",
+_UNLIKE = (
+    "nn.utils.rnn.pad_sequence([{0} for one in batch], batch_first=True)",
+    "torch.stack([F.pad({0}, (0, max({0}.shape[-1] for one in batch) - {0}.shape[-1])) for one in batch])",
+    "[{0} for one in batch]",
 )
-_JOINED = (
-    f"({_PADDED.format('x for x, _ in batch')}, {_DEFAULT.format('y for _, y in batch')})",
-    "(torch.stack([x for x, _ in batch]), [y for _, y in batch])",
-    f"{{k: {_PADDED.format('one[k] for one in batch')} if torch.is_tensor(v) and v.dim() else "
-    f"{_DEFAULT.format('one[k] for one in batch')} for k, v in batch[0].items()}}",
-    "tuple(zip(*batch))",
-)
+
+
+def sample_places(scene: Scene) -> Iterator[tuple[str, Location]]:
+    """Where the data set of the loop gives a sample."""
+    for _, loader in [*_loaders(scene)][:1]:
+        asked: Any = getattr(type(loader.dataset), "__getitem__", None)
+        for one in returned(asked)[:1]:
+            yield "a sample is made here", Location.of(one, inspect.getfile(asked))
 
 
 def _loaders(scene: Scene) -> Iterator[tuple[str, DataLoader[object]]]:

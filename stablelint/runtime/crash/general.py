@@ -127,7 +127,8 @@ def advised(scene: Scene) -> Advice:
     onward = Onward(scene, lambda _: [])
     if not found and (wider := onward.through(padded(scene))[:1]):
         return Advice((wider[0].told,))
-    if (not found or found[0].until or found[0].kind in ("size", "turned")) and (refits := refitted(scene)):
+    last = not found or found[0].until or found[0].kind in ("size", "turned")
+    if last and not isinstance(scene.error, IndexError) and (refits := refitted(scene)):
         return Advice(tuple(one.told for one in (*refits, *(one for one in found if not one.until))))
     if found and found[0].kind == "setting":
         return _resized(scene, found)

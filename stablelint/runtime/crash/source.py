@@ -96,12 +96,13 @@ def _has_graph(value: Any) -> bool:
 
 def returned(function: Any) -> list[ast.expr]:
     """The expressions that a function of the program returns."""
-    node = _syntax(function)
+    node = syntax_of(function)
     inner = ast.walk(node) if node is not None else ()
     return [one.value for one in inner if isinstance(one, ast.Return) and one.value is not None]
 
 
-def _syntax(function: Any) -> ast.AST | None:
+def syntax_of(function: Any) -> ast.AST | None:
+    """The definition of a function of the program."""
     code = getattr(function, "__code__", None)
     tree = parse_file(code.co_filename) if code is not None and not is_library(code.co_filename) else None
     owner = owner_of(tree, code) if tree is not None and code is not None else None

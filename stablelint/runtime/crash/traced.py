@@ -35,7 +35,7 @@ def _asked(
     """What of the operands does not fit."""
     if found.kind == "no-array":
         return _graphs
-    if found.kind == "index" or "index out of range" in scene.message:
+    if found.kind == "index" or "out of bounds" in scene.message:
         return _numbers
     if found.kind == "dtype" or any(one.kind == "cast" for one in tried(scene)[:1]):
         return _dtypes

@@ -126,6 +126,30 @@ CASES = {
         "(net(x).mean() + shared).backward(retain_graph=True) in line 11 passes",
         "shared was made before the last backward call",
     ),
+    "sounds of several lengths, in a worker": (
+        DATA + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n"
+        "        return torch.ones(1, i + 3), i\nif __name__ == '__main__':\n"
+        "    for x, y in DataLoader(Rows(), 2, num_workers=1):\n        x.mean((1, 2)) * y\n",
+        "(torch.stack([F.pad(one[0], (0, max(one[0].shape[-1] for one in batch) - one[0].shape[-1])) for one in batch]",
+        "part 0 of sample 1 is a tensor (1, 4) of float32",
+    ),
+    "more names than a function has saved tensors": (
+        HEAD
+        + "class Clip(torch.autograd.Function):\n    @staticmethod\n    def forward(ctx, x, low, high):\n"
+        "        ctx.save_for_backward(x)\n        ctx.bounds = low, high\n        return x.clamp(low, high)\n"
+        "    @staticmethod\n    def backward(ctx, grad):\n        x, low, high = ctx.saved_tensors\n"
+        "        return grad * (x > low), None, None\n"
+        "Clip.apply(torch.ones(3, requires_grad=True), 0, 1).sum().backward()\n",
+        "x, = ctx.saved_tensors; low, high = ctx.bounds",
+        "backward of Clip unpacks 3 tensors, and its forward saves 1: x",
+    ),
+    "labels of all classes beside the scores of some": (
+        HEAD + "x, chosen, net = torch.randn(6, 2), torch.randperm(20)[:3] + 3, nn.Linear(2, 4)\n"
+        "scores = -torch.cdist(net(x), net(torch.randn(3, 2)))\n"
+        "F.cross_entropy(scores, chosen.repeat_interleave(2)).backward()\n",
+        "",
+        "chosen.repeat_interleave(2) reaches",
+    ),
     "a size that a division gave": (
         HEAD + "width, ratio = 16, 4\ninner = width / ratio\nnn.Linear(width, inner)\n",
         "int(inner), or // where it is a quotient, if a whole number is wanted",
@@ -186,14 +210,14 @@ CASES = {
         DATA + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n"
         "        return torch.ones(3), {'boxes': torch.ones(i + 1, 4)}\nfor images, targets in DataLoader(Rows(), 2):\n"
         "    images.sum() * sum(one['boxes'].sum() for one in targets)\n",
-        "collate_fn=lambda batch: (torch.stack([x for x, _ in batch]), [y for _, y in batch]) in line 11 passes",
+        "(torch.utils.data.default_collate([one[0] for one in batch]), [one[1] for one in batch]) in line 11 passes",
         "'boxes' of sample 1",
     ),
     "samples whose parts are padded, under their keys": (
         DATA + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n"
         "        return {'ids': torch.ones(i + 1), 'label': i, 'name': 'row'}\nfor batch in DataLoader(Rows(), 2):\n"
         "    batch['ids'].sum(1) * batch['label']\n",
-        "nn.utils.rnn.pad_sequence([one[k] for one in batch], batch_first=True) if torch.is_tensor(v)",
+        "{'ids': nn.utils.rnn.pad_sequence([one['ids'] for one in batch], batch_first=True), 'label': ",
         "'ids' of sample 1",
     ),
     "a function that keeps what stands around it": (

@@ -5,14 +5,46 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+from typing import Any
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.graphs import losses
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import returned
+from stablelint.runtime.crash.source import returned, syntax_of
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of
+
+
+@explains(r"values to unpack \(expected (\d+)")
+def saved(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """More or fewer names for what forward has saved than there is of it."""
+    match scene.statement:
+        case ast.Assign([ast.Tuple(names)], ast.Attribute(ast.Name(context), "saved_tensors")):
+            held = scene.user.names.get(context) if scene.user is not None else None
+        case _:
+            return None
+    kind: Any = getattr(type(held), "_forward_cls", None)
+    nodes = [*ast.walk(syntax_of(getattr(kind, "forward", None)) or ast.Pass())]
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    saves = [one for one in calls if ast.unparse(one.func).endswith(".save_for_backward")]
+    if len(saves) != 1:
+        return None
+    given, wanted = (list(map(ast.unparse, each)) for each in (saves[0].args, names))
+    targets = [(one.value, to) for one in nodes if isinstance(one, ast.Assign) for to in one.targets]
+    kept = [(ast.unparse(one).strip("()"), to.attr) for one, to in targets if isinstance(to, ast.Attribute)]
+    missing = {*wanted} - {*given}
+    found = [(text, name) for text, name in kept if {*text.split(", ")} <= missing]
+    first = f"{', '.join(given)}{',' * (len(given) == 1)} = {context}.saved_tensors"
+    advice = "; ".join([first, *(f"{text} = {context}.{name}" for text, name in found)])
+    if missing - {one for text, _ in found for one in text.split(", ")}:
+        advice = f"save_for_backward({', '.join(wanted)}) in forward, if all of them are tensors"
+    summary = (
+        f"backward of {kind.__name__} unpacks {len(wanted)} tensors, and its forward saves {len(given)}: "
+    )
+    at = Location.of(saves[0], inspect.getsourcefile(kind) or "")
+    saving = (("forward saves here", at),)
+    return Explanation("backward", summary + ", ".join(given), advice=(advice,), other=saving)
 
 
 @explains(r"function (\w+)Backward returned an incorrect number of gradients \(expected (\d+), got (\d+)\)")

@@ -6,22 +6,24 @@ import ast
 import inspect
 import linecache
 import os
+import pickle
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from types import FunctionType
 from typing import Any, TypeGuard
 
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from stablelint.runtime.crash.batches import joined_otherwise
+from stablelint.runtime.crash.batches import joined_otherwise, joining, layout, sample_places
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
 from stablelint.runtime.crash.hints import Hints
+from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.search import Repair
@@ -53,18 +55,21 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
         if sample is not None
         else ["num_workers=0 raises it in this process"]
     )
-    reasons, told = _told(scene.message)
-    advice[:0] = told
+    because = re.findall(r"stablelint: because (.+)", scene.message)
+    advice[:0] = re.findall(r"stablelint: help (.+)", scene.message)
     if any(one in scene.message for one in _UNEQUAL):
-        summary = f"the samples of a batch differ in shape: {what} (worker {match[2]})"
-        advice = joined_otherwise(scene)
-        advice += told or ["pad or crop them in the data set, or give the loader a collate_fn"]
-    return _elsewhere(scene, "data", summary, advice, "the loop waited here", tuple(reasons))
+        summary = f"{(because or [f'the samples of a batch differ in shape: {what}'])[0]} (worker {match[2]})"
+        said = by_script(scene, lambda then, _: pickle.dumps(joining(_samples(then))), nullcontext)
+        advice = joined_otherwise(scene, pickle.loads(said) if said else ()) or [_PADS]
+        return Explanation("data", summary, advice=tuple(advice), other=tuple(sample_places(scene)))
+    return _elsewhere(scene, "data", summary, advice, "the loop waited here", tuple(because))
 
 
-def _told(text: str) -> tuple[list[str], list[str]]:
-    """What was said of an error where its frames were: reasons and advice."""
-    return re.findall(r"stablelint: because (.+)", text), re.findall(r"stablelint: help (.+)", text)
+def _samples(scene: Scene | None) -> list[Any]:
+    """What a loader was to make a batch of."""
+    fetched = scene.called("fetch") if scene is not None else None
+    found = fetched.names.get("data") if fetched is not None else None
+    return found if isinstance(found, list) else []
 
 
 def _elsewhere(
@@ -96,13 +101,12 @@ def killed(scene: Scene, match: re.Match[str]) -> Explanation:
 @explains(r"")
 def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Samples that make no batch: of several kinds or shapes, or of what no tensor is made of."""
-    fetched = scene.called("fetch")
-    samples = fetched.names.get("data") if fetched is not None else None
-    if not isinstance(samples, list) or not samples or fetched is None or not scene.called("collate"):
+    fetched, samples = scene.called("fetch"), _samples(scene)
+    if not samples or fetched is None or not scene.called("collate"):
         return None
     given = fetched.names.get("possibly_batched_index")
     indices = given if isinstance(given, list) else list(range(len(samples)))
-    kinds = [_layout(one) for one in samples]
+    kinds = [layout(one) for one in samples]
     common = max(kinds, key=kinds.count)
     odd = next((place for place, one in enumerate(kinds) if one != common), None)
     summary = f"a batch cannot be made of samples such as {described(samples[kinds.index(common)])}"
@@ -124,15 +128,15 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
     told, node = advice, node_at(scene.user.site) if scene.user is not None else None
     like = tuple(Hints(scene, node).uncollated()) if odd is not None else ()
     if odd is not None and not like and advice == _PADS:
-        like = (*joined_otherwise(scene), advice)
-    return Explanation("data", summary, advice=like or (told,))
+        like = tuple(joined_otherwise(scene, joining(samples)))
+    return Explanation("data", summary, advice=like or (told,), other=tuple(sample_places(scene)))
 
 
 def _is_image(value: object) -> bool:
     return type(value).__module__.partition(".")[0] == "PIL"
 
 
-_PADS = "pad or crop them to one shape (pad_sequence), in the data set or in a collate_fn"
+_PADS = "pad or crop them to one shape in the data set, or make batches of them in a collate_fn"
 
 
 def _made_alike(odd: Any, usual: Any) -> str:
@@ -154,18 +158,9 @@ def _unlike(one: Any, other: Any, part: str = "") -> tuple[str, Any, Any]:
     else:
         return part, one, other
     for name, first, second in pairs:
-        if _layout(first) != _layout(second):
+        if layout(first) != layout(second):
             return _unlike(first, second, name)
     return part, one, other
-
-
-def _layout(sample: Any) -> str:
-    """What must be the same in all samples of a batch: kinds and shapes, and no values."""
-    if isinstance(sample, list | tuple):
-        return f"{type(sample).__name__}({', '.join(map(_layout, sample))})"
-    if isinstance(sample, dict):
-        return f"dict({', '.join(f'{key}: {_layout(one)}' for key, one in sample.items())})"
-    return described(sample) if hasattr(sample, "shape") else type(sample).__name__
 
 
 @explains(r"out of (?:range|bounds)")

@@ -58,7 +58,11 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     summary = f"{labels.name} holds {wrong}; {scores.name} has {count} classes, 0 … {count - 1}"
     low, high = int(target[target != -100].min()), int(target.max())
     marked = "mark what is ignored with -100, or ignore_index"
+    past = history(loss.scene)
+    high = max(high, past.largest(labels.name, count) if past is not None else 0)
     advice = [f"{high + 1} outputs of the last layer" if low >= 0 else marked]
+    if past is not None and low >= 0 and not past.is_of_weights(scores.name, count):
+        advice = []  # what counts the classes is no size of a layer
     odd = target[(target < 0) | (target >= count)].unique()
     if len(odd) == 1 and (high > count or low < 0):
         kept = advice if high <= count else []  # so many classes are not meant by a mark beyond them

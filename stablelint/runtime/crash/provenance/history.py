@@ -88,6 +88,12 @@ class History:
         way = self.way(name, lambda one: one.range is not None and one.range[1] >= count)
         return max((one.largest or 0 for one in way[-1:]), default=0)
 
+    def is_of_weights(self, name: str, count: int) -> bool:
+        """Whether a size of an operand is one of the parameters that it was made of."""
+        way = self.way(name, lambda one: count in one.shape)
+        given = (self.pasts[each] for one in way for each in one.given)
+        return any(one.shape[:1] == (count,) and one.asks and not one.has_graph for one in given)
+
     def cut(self, place: int) -> Past | None:
         """The nearest operation behind a tensor without a graph that was given one."""
         waiting = [place]
