@@ -26,12 +26,11 @@ from stablelint.runtime.crash.provenance.agreement import speaks_against
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.edits import Setting
-from stablelint.runtime.crash.repairs.extended import extended
 from stablelint.runtime.crash.repairs.failing import Call, failing
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.outer import padded, rearranged
 from stablelint.runtime.crash.repairs.refits import refitted, widened
-from stablelint.runtime.crash.repairs.regrouped import regrouped
+from stablelint.runtime.crash.repairs.regrouped import extended, regrouped
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.repairs.calls import changes
 from stablelint.runtime.crash.repairs.edits import Revision
 from stablelint.runtime.crash.repairs.failing import Call
+from stablelint.runtime.crash.repairs.layers import changes
 from stablelint.runtime.crash.repairs.tensors import Change, Name
 from stablelint.runtime.tensors.measure import tensors_in
 
