@@ -76,6 +76,8 @@ def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
 
 def joining(samples: list[Any]) -> list[str]:
     """Functions that make a batch of samples of different shapes: what differs is padded, or stays a list."""
+    if len({*map(layout, samples)}) < 2:
+        return []
     whole = [_joined(samples, "one", unlike) for unlike in _UNLIKE]
     return [
         f"lambda batch: {one}"

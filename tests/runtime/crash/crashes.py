@@ -425,7 +425,7 @@ second.backward()
 """,
         "in-place",
         ("an optimizer stepped", "optimizer.step()"),
-        "compute the second loss anew",
+        "compute `model(inputs)` and the loss of it anew",
     ),
     Crash(
         "item() in the loss",

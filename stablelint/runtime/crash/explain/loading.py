@@ -37,9 +37,6 @@ from stablelint.runtime.program.location import Location
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
 _SECONDS = 2.0
 
-# What torch says of samples of different shapes: in this process, and where a worker writes them to shared memory.
-_UNEQUAL = ("stack expects each tensor to be equal size", "resize storage that is not resizable")
-
 
 @explains(r"Caught (\w+) in DataLoader worker process (\d+)")
 def worker(scene: Scene, match: re.Match[str]) -> Explanation:
@@ -47,22 +44,25 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     sample = SAMPLE.search(scene.message)
     raised = [text for text in scene.message.strip().splitlines() if text.startswith(match[1])]
     what = raised[-1] if raised else match[1]
-    summary = f"worker {match[2]}: {what}"
+    summary, alone = f"worker {match[2]}: {what}", "num_workers=0 raises it in this process"
     if sample is not None:
         summary = f"{sample[1]}: {what} (worker {match[2]})"
-    advice = (
-        [f"dataset[{sample[1].split()[1]}] raises it without a loader"]
-        if sample is not None
-        else ["num_workers=0 raises it in this process"]
-    )
+        alone = f"dataset[{sample[1].split()[1]}] raises it without a loader"
     because = re.findall(r"stablelint: because (.+)", scene.message)
-    advice[:0] = re.findall(r"stablelint: help (.+)", scene.message)
-    if any(one in scene.message for one in _UNEQUAL):
-        summary = f"{(because or [f'the samples of a batch differ in shape: {what}'])[0]} (worker {match[2]})"
+    advice = [*re.findall(r"stablelint: help (.+)", scene.message), alone]
+    said = b""
+    if sample is None:
         said = by_script(scene, lambda then, _: pickle.dumps(joining(_samples(then))), nullcontext)
-        advice = joined_otherwise(scene, pickle.loads(said) if said else ()) or [_PADS]
+    if functions := pickle.loads(said) if said else []:
+        summary = f"{(because or [f'the samples of a batch differ in shape: {what}'])[0]} (worker {match[2]})"
+        advice = joined_otherwise(scene, functions) or [_PADS]
         return Explanation("data", summary, advice=tuple(advice), other=tuple(sample_places(scene)))
-    return _elsewhere(scene, "data", summary, advice, "the loop waited here", tuple(because))
+    at = None
+    for found in (found for found in _FRAME.finditer(scene.message) if is_of_program(found[1])):
+        text = linecache.getline(found[1], int(found[2])).strip()
+        at = Location(found[1], int(found[2]), None, text, found[3])
+    waiting = (("the loop waited here", scene.location),) if at and scene.location else ()
+    return Explanation("data", summary, tuple(because), tuple(advice), location=at, other=waiting)
 
 
 def _samples(scene: Scene | None) -> list[Any]:
@@ -70,19 +70,6 @@ def _samples(scene: Scene | None) -> list[Any]:
     fetched = scene.called("fetch") if scene is not None else None
     found = fetched.names.get("data") if fetched is not None else None
     return found if isinstance(found, list) else []
-
-
-def _elsewhere(
-    scene: Scene, kind: str, summary: str, advice: list[str], waiting: str, because: tuple[str, ...] = ()
-) -> Explanation:
-    """The explanation of an exception whose message holds the traceback of another process."""
-    places = [found for found in _FRAME.finditer(scene.message) if is_of_program(found[1])]
-    at = None
-    if places:
-        filename, row = places[-1][1], int(places[-1][2])
-        at = Location(filename, row, None, linecache.getline(filename, row).strip(), places[-1][3])
-    other = ((waiting, scene.location),) if at and scene.location else ()
-    return Explanation(kind, summary, because, tuple(advice), location=at, other=other)
 
 
 @explains(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any
-
-import torch
 
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
@@ -23,7 +20,6 @@ from stablelint.runtime.tracing.graph import nodes_of, row_of
 from stablelint.syntax.names import base_name
 
 _WRITES = ast.Assign | ast.AugAssign | ast.Expr
-_VIEWS = 4  # nodes between an operation and the parameter that it takes a view of
 
 
 @explains(r"modified by an inplace operation: \[[^\]]*\[([\d, ]*)\]\]")
@@ -42,24 +38,20 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     summary = f"{operation} kept a tensor {shape} for its gradient, and it was written before backward"
     other = [(f"{operation} keeps it here", kept_at)] if kept_at is not None else []
     because, advice = list[str](), ["write a new tensor instead: torch.where, clone()"]
-    step = next((one for one in reversed(scene.trail.steps) if one.sequence > saver._sequence_nr()), None)
-    if step is not None and (weight := _parameter_of(saver, shape)) is not None:
-        at, name = place(step.site), scene.parameter_name(weight) or f"weight {tuple(weight.shape)}"
-        other += [("an optimizer wrote the parameters here", at)] if at is not None else []
-        summary = f"an optimizer stepped between the forward pass and this backward call, which needs the old {name}"
-        advice = ["compute the second loss anew after that step"]
-    elif (past := history(scene)) is not None and (written := past.written) is not None:
+    if (past := history(scene)) is not None and (written := past.written) is not None:
+        steps = {at.row for one in scene.trail.steps if (at := place(one.site)) is not None}
         statement = statement_at(written.at)
         at = Location.of(statement, written.at.filename) if isinstance(statement, _WRITES) else written.at
         other = [(f"{operation} keeps it here", written.kept), ("and it is written here", at)]
-        other += [
-            ("it is called here", each)
-            for each in written.callers[:1]
-            if function_at(at) is not function_at(written.kept)
-        ]
+        if function_at(at) is not function_at(written.kept):
+            other += [("it is called here", each) for each in written.callers[:1]]
         because = _shared(written, statement)
         summary = f"`{at.expression}` writes a tensor {shape} that {operation} kept for its gradient"
         advice = _otherwise(scene, written) or advice
+        if at.row in steps:
+            made = written.kept.expression
+            summary = f"an optimizer stepped between `{made}` and this backward call, which needs the old parameters"
+            advice = [f"compute `{made}` and the loss of it anew after that step"]
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation("in-place", summary, tuple(because), tuple(advice), other=tuple(other))
@@ -139,23 +131,6 @@ def one_of_views(scene: Scene, match: re.Match[str]) -> Explanation | None:
 
 def _readable(node: str) -> str:
     return re.sub(r"Backward\d*$", "", node).lower()
-
-
-def _parameter_of(node: Any, shape: tuple[int, ...]) -> torch.Tensor | None:
-    """The parameter of this shape, or of its transpose, that is an operand of a node."""
-    for operand, _ in node.next_functions:
-        if operand is not None:
-            for other in nodes_of(operand, _VIEWS):
-                variable = getattr(other, "variable", None)
-                if isinstance(variable, torch.Tensor) and sorted(variable.shape) == sorted(shape):
-                    return variable
-                if variable is None and other.name() not in (
-                    "TBackward0",
-                    "TransposeBackward0",
-                    "AsStridedBackward0",
-                ):
-                    break
-    return None
 
 
 @explains(
