@@ -308,6 +308,10 @@ def _may_be_array(value: Value, site: Site) -> bool:
     So it is only in a file that imports NumPy, what is made after it, or a package of tables.
     """
     function = site.frame.function
+    if function is not None and any(
+        _may_be_given_as_array(part, function.module) for part in behind(value, _hides_its_operands)
+    ):
+        return True
     if (
         function is None
         or not any(map(_roots(function.module).get, _ARRAYS + _TABLES))
@@ -321,6 +325,14 @@ def _may_be_array(value: Value, site: Site) -> bool:
     return bool(parts) and not any(
         part.dtype in FORMATS or (part.kind is Kind.TENSOR and part.op not in _AS_ARRAYS) for part in parts
     )
+
+
+def _may_be_given_as_array(value: Value, module: ModuleInfo) -> bool:
+    """Whether the annotation of an argument names arrays, perhaps beside tensors: `Union[torch.Tensor, np.ndarray]`."""
+    annotation = value.node.annotation if isinstance(value.node, ast.arg) else None
+    roots = set[str]().union(*(_roots(module).get(one, ()) for one in _ARRAYS + _TABLES))
+    named = {one.id for one in ast.walk(annotation or ast.Pass()) if isinstance(one, ast.Name)}
+    return not roots.isdisjoint(named)
 
 
 def is_method_of_tensors(operation: Value) -> bool:

@@ -823,3 +823,24 @@ def test_a_function_that_turns_its_result_into_a_tensor_may_be_given_arrays() ->
             return torch.from_numpy(np.ascontiguousarray((raw - raw.min()) / extent))
         """)
     assert not isinstance(written["SL102"], tuple)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "is_written"),
+    [
+        ("Union[torch.Tensor, np.ndarray]", False),
+        ("np.ndarray | torch.Tensor", False),
+        ("torch.Tensor", True),
+    ],
+)
+def test_an_argument_that_may_be_an_array_as_well_gets_no_method_of_tensors(
+    annotation: str, is_written: bool
+) -> None:
+    written = fixes(f"""
+        from typing import Union
+        import numpy as np
+
+        def normalize(img: {annotation}):
+            return (img - img.min()) / (img.max() - img.min())
+        """)
+    assert isinstance(written["SL102"], tuple) is is_written
