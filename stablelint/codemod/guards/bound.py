@@ -295,7 +295,7 @@ def operand_of_clamp(proposal: Proposal, node: ast.expr) -> str | None:
 
 def operand_of_guard(proposal: Proposal) -> str | None:
     """The metavariable that the template bounds, on one side or near 0, where it does nothing else."""
-    found = REPLACED.match(proposal.template) or _BOUNDED.match(proposal.template)
+    found = next(filter(None, (one.match(proposal.template) for one in (ONE, REPLACED, _BOUNDED))), None)
     return found[1] if found is not None else None
 
 

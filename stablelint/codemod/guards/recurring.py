@@ -13,6 +13,7 @@ from stablelint.codemod.flow.definition import function_of
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before, is_cheap
 from stablelint.codemod.guards.beside import attribute_beside, sets_attribute
 from stablelint.codemod.guards.bound import (
+    ONE,
     QUOTIENTS,
     TERM,
     TINIEST,
@@ -50,6 +51,8 @@ def guarded_once(
         return None
     alike = [one for one in ast.walk(function) if isinstance(one, ast.expr) and same(one, node)]
     roles = [role_of(tree, one) for one in alike]
+    if ONE.match(proposal.template) and not QUOTIENTS.issuperset(roles):
+        return None
     is_tiny = TINIEST in proposal.template
     if len(roles) - roles.count(TERM) < 2 or None in roles or (TERM in roles and not is_tiny):
         return None

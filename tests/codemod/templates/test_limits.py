@@ -193,6 +193,11 @@ def test_what_is_asked_of_any_type_moves_nothing_that_half_precision_holds(
         ("y = x / x.abs().max()", "largest.masked_fill(largest == 0, 1)"),
         ("y = s / (x.max() - x.min()).abs()", "magnitude.masked_fill(magnitude == 0, 1)"),
         ("y = x / (x**2).sum()", "total.masked_fill(total == 0, 1)"),
+        ("n = x.norm(dim=-1)\n    y = x / n[:, None]", "y = x / n.masked_fill(n == 0, 1)[:, None]"),
+        (
+            "y = x / x.abs().sum() + s * (x / x.abs().sum())",
+            "total = total.masked_fill(total == 0, 1)\n    y = x / total + s * (x / total)",
+        ),
         ("y = s / (x**2).sum()", "min(6e-8, torch.finfo(total.dtype).tiny ** 0.5)"),
         ("y = (x.exp() ** 2 / s).log()", "min(6e-8, torch.finfo(ratio.dtype).tiny)"),
         ("y = (x * s).sum() / x.abs().sum()", "total.masked_fill(total == 0, 1)"),
