@@ -37,6 +37,7 @@ _ONE_BY_ONE = (
 )
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
 _SCALING = having("linear")
+_SIZES = having("size")
 _DEPTH = 8
 _SMALL = 1e-4  # of a number from here on single precision keeps three digits of its sum with 1
 
@@ -112,7 +113,12 @@ def believing(site: Obligation, later: Sequence[Replacement]) -> tuple[Obligatio
 
 def replacement_in_part(site: Obligation, later: Sequence[Replacement]) -> Replacement | None:
     """The later operation that replaces this site's result for some bad operands, if not for all of them."""
-    return next((one for one in later if _hides(one, site)), None)
+    return next((one for one in later if _hides(one, site) and not _keeps_the_result(one, site)), None)
+
+
+def _keeps_the_result(replacement: Replacement, site: Obligation) -> bool:
+    """Whether whatever `where` takes is made of the site's result."""
+    return replacement.value.op == "where" and not is_replaced(site, replacement)
 
 
 def is_replaced(site: Obligation, replacement: Replacement) -> bool:
@@ -333,8 +339,11 @@ def _ends(bounded: Value, bound: str, infinity: float) -> bool:
 def _tells(value: Value) -> bool:
     """Whether what a value is made of is known once it is: a test, or a function of one operand and numbers.
 
-    Of a product that is not 0 no factor is. Of what one of several paths makes, each path is looked at.
+    Of a product that is not 0 no factor is. Of what one of several paths makes, each path is looked at. A size tells of
+    no element.
     """
+    if value.op in _SIZES:
+        return False
     made_of = [v for v in value.operands.values() if v.kind is not Kind.NUMBER and not v.is_constant]
     return len(made_of) < 2 or value.op in ("phi", "mul") or value.op in CONDITIONS or value.op in _REPLACING
 

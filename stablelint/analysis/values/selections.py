@@ -34,6 +34,7 @@ FILLED = "filled"  # the operand that a tensor of one number has as many element
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN, Kind.ARRAY)
 _INTO = having("into") - ELEMENTWISE.keys()
 _LOSSES = having("loss")
+_OF_CLASSES = frozenset({"cross_entropy", "nll_loss"})
 _INDEXING = frozenset({"index", "index_select", "masked_select"})
 _LISTS = frozenset({"nonzero", "list_of"})
 _SIZED = having("create") | {"expand", "repeat", "repeat_interleave", "topk", "narrow"}
@@ -112,9 +113,14 @@ def _first_of(value: Value, picks: _Picks[_Picked]) -> _Picked | None:
     return found[0] if found is not None else None
 
 
-def places_reduced(operands: Mapping[str, Value], state: Shown) -> Value | None:
+def places_reduced(reduction: Value, state: Shown) -> Value | None:
     """Such an index, where it may be none of the elements it picks that a reduction runs over."""
-    return _reduced(operands, _picking(state))
+    operand = reduction.operands.get("input")
+    found = _selected(operand, _picking(state), _DEPTH, {}) if operand is not None else None
+    if found is None or found[1].spared_by(reduction.operands) is not None:
+        return None
+    of_classes = reduction.op in _OF_CLASSES and found[1].front == 1  # one of them is asked for in each row
+    return None if of_classes else found[0]
 
 
 def filled_if(operands: Mapping[str, Value], state: State) -> tuple[Assumption, ...]:

@@ -235,7 +235,7 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
         if getattr(root, "name", "") == "forward":
             continue  # its caller says whether a graph is recorded
         evaluated = [n for n in calls_in(root) if mode_of(n) == "eval"]
-        asks = mentions(root, "requires_grad")  # it says itself of what it records a graph
+        asks = mentions(root, "requires_grad", "requires_grad_")  # it says itself of what it records a graph
         if not evaluated or asks or _is_called_without_graph(root, review):
             continue
         models = frozenset(name for n in evaluated for name in _models_set(n, root))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
@@ -201,10 +201,27 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
         for plain in (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR)):
             # A transform by itself is compared with those of the same data set alone.
             others = every if called(plain) == "Compose" and name in of_sets else pipelines
+            if _is_kept_raw(plain, scales, module.source.tree):
+                continue
+            others = [c for c in others if not _is_alternative(c, plain, module.source.tree)]
             twins = _twins(plain, module.source.tree) or others
             scales_there = (any(mentions(c, *scales) for c in group) for group in (others, twins))
             found += [plain] if all(scales_there) else []
     return list(dict.fromkeys(found))
+
+
+def _is_kept_raw(plain: ast.expr, scales: Sequence[str], tree: ast.AST) -> bool:
+    """Whether a dict holds several pipelines that scale and several that do not: two kinds of data, not two parts of it."""
+    held = [one.values for one in around(plain, tree, ast.Dict)[:1]]
+    values = [value for one in held for value in one if mentions(value, *_TO_TENSOR)]
+    scaled = sum(mentions(value, *scales) for value in values)
+    return min(scaled, len(values) - scaled) >= 2
+
+
+def _is_alternative(other: ast.expr, plain: ast.expr, tree: ast.AST) -> bool:
+    """Whether another pipeline is chosen in place of one, by what is no part of the data."""
+    tests = (descendants(n.test) for n in around(plain, tree, ast.If))
+    return exclusive(other, plain, tree) and not any(_is_of_part(node) for test in tests for node in test)
 
 
 def _pipelines_of_sets(module: ModuleInfo) -> tuple[dict[str, list[ast.expr]], set[str]]:

@@ -55,3 +55,11 @@ def test_a_key_or_place_that_a_loop_takes_is_no_list_of_places(loop: str) -> Non
 def test_a_mean_weighed_by_a_mask_or_a_product_of_masks_may_be_one_of_nothing(mask: str) -> None:
     code = f"def f(x, m):\n    pairs = {mask}\n    return (x * pairs).sum() / pairs.sum()\n"
     assert (3, "SL502") in open_(code)
+
+
+@pytest.mark.parametrize(
+    "loss", ["F.cross_entropy(x[:, n:], y - n)", "F.nll_loss(F.log_softmax(x[:, n:], 1), y)"]
+)
+def test_a_loss_runs_along_other_dimensions_than_that_of_the_classes(loss: str) -> None:
+    assert open_(f"def f(x, y, n):\n    return {loss}\n") == []
+    assert open_(f"def f(x, y, n):\n    return {loss.replace('[:, n:]', '[n:]')}\n") == [(2, "SL502")]

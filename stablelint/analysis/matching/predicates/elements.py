@@ -59,7 +59,7 @@ def _can_be_empty(value: Value, context: Context) -> Truth:
         shown.add(about(target).key)  # a loss has an element for each of its target's
     if not shown.isdisjoint(context.nonempty):
         return Truth.NO
-    if mask is None and places_reduced(context.root.operands, context) is not None:
+    if mask is None and places_reduced(context.root, context) is not None:
         return Truth.MAYBE
     if mask is None or mask.op in _WEIGHTS or mask.op == "eye":
         return Truth.NO
