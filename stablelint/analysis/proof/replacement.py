@@ -38,6 +38,7 @@ _ONE_BY_ONE = (
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
 _SCALING = having("linear")
 _SIZES = having("size")
+_SHIFTED = VIEWS | SELECTIONS | having("product") | frozenset("add sub mul neg square pow index".split())
 _DEPTH = 8
 _SMALL = 1e-4  # of a number from here on single precision keeps three digits of its sum with 1
 
@@ -117,8 +118,11 @@ def replacement_in_part(site: Obligation, later: Sequence[Replacement]) -> Repla
 
 
 def _keeps_the_result(replacement: Replacement, site: Obligation) -> bool:
-    """Whether whatever `where` takes is made of the site's result."""
-    return replacement.value.op == "where" and not is_replaced(site, replacement)
+    """Whether whatever `where` takes is the site's result, but for sums and factors: what is bad stays so."""
+    branches = [v for n, v in replacement.value.operands.items() if n != "condition"]
+    return replacement.value.op == "where" and all(
+        site.value.key in _reach([branch], lambda v: v.op in _SHIFTED) for branch in branches
+    )
 
 
 def is_replaced(site: Obligation, replacement: Replacement) -> bool:

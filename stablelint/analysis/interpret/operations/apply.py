@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from stablelint.analysis.interpret.operations.beliefs import belief_of, exceeding, smoothed
+from stablelint.analysis.interpret.operations.beliefs import belief_of, below_settings, exceeding, smoothed
 from stablelint.analysis.interpret.operations.blends import blended
 from stablelint.analysis.interpret.paths.contexts import CREATIONS, TENSOR_TYPES
 from stablelint.analysis.values import transfer
@@ -65,6 +65,7 @@ _SELECTORS = frozenset(  # operands whose dtype is not the result's
     {"index", "mask", "condition", "dim", "nan", "posinf", "neginf"}
 )
 _MODES = frozenset({"dtype", "rounding_mode"})  # operands that say how to compute
+_EXPONENTIALS = frozenset({"exp", "exp2", "expm1"})
 _ADDING, _PRODUCTS = having("add-up"), having("product")
 _NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
 _TRUTHS = CONDITIONS | {"contains"}
@@ -94,6 +95,8 @@ def apply(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: F
         operands["other"] = smoothed(operands["input"], operands["other"])
         if frame.state.gaps:
             operands["other"] = exceeding(operands["input"], operands["other"], frame.state)
+    if op in _EXPONENTIALS:
+        operands["input"] = below_settings(operands["input"], frame.state)
     if op == "identity":
         return next(iter(operands.values()))
     value = _build(op, operands, node, frame)

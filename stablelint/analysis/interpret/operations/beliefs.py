@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
+from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.values.families import HANDED_OVER, SETTINGS
 from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.paths import Assumption
@@ -22,7 +23,7 @@ from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value
-from stablelint.analysis.values.views import about, stripped
+from stablelint.analysis.values.views import about, behind, stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
@@ -36,6 +37,15 @@ _MANY, _LEAST = 1e5, 1e-30  # factors, and a product of them
 _ONE_BY_ONE = frozenset("add sub mul div neg pow sqrt".split())
 _FACTORS = frozenset("mul div phi sum mean".split())
 _NUMBERS = VIEWS | {"item"}
+_MODERATE = 64.0  # in single precision the exponential of it is finite, and that of its opposite not 0
+_SIGNS = {
+    "add": "++",
+    "sub": "+-",
+    "mul": "**",
+    "neg": "-",
+}  # how a result grows with its operands; `*` is either way
+_GROWING = VIEWS | frozenset("item softplus relu elu".split())
+_LONG = 8  # operations in a row
 _PRODUCTS = having("product") | {"mul", "sum"}
 _TAKEN = HANDED_OVER | SELECTIONS
 
@@ -224,6 +234,54 @@ def exceeding(numerator: Value, divisor: Value, state: State) -> Value:
             text = f"{part.name or 'the numerator'} is not negative"
             return replace(divisor, belief=_assumed(POSITIVE, divisor, text, part))
     return divisor
+
+
+def below_settings(exponent: Value, state: State) -> Value:
+    """An exponent that settings bound from above: a clamp to one, one less a softplus, or what they scale and shift."""
+    if exponent.belief is not None or math.isfinite(state.effective(exponent).hi):
+        return exponent
+    settings = _settings_beyond(exponent, True, state, _LONG)
+    if not settings or not any(_is_held(part, state) for part in behind(exponent)):
+        return exponent
+    low = -math.inf if _settings_beyond(exponent, False, state, _LONG) is None else -_MODERATE
+    on = tuple(Assumption(f"{name or 'a bound'} is a moderate number") for name in settings)
+    lies = Interval(low, _MODERATE, lo_open=math.isinf(low))
+    return replace(exponent, belief=Belief(lies, Attained.NONE, Attained.COINCIDENCE, on))
+
+
+def _is_held(value: Value, state: State) -> bool:
+    """Whether something was computed to stay within bounds: a setting by itself may be trained elsewhere."""
+    return value.op in ("clamp", "softplus") or (state.effective(value).is_bounded and not value.is_constant)
+
+
+def _is_setting(value: Value) -> bool:
+    """Whether a value is a number that an object or a caller was configured with, as far as is known."""
+    of_object = isinstance(value.data, FunctionInfo) and value.data.name == "__init__"
+    known = value.op == "attribute" or value.kind is Kind.NUMBER or of_object
+    return value.op in SETTINGS and value.kind is not Kind.TENSOR and known
+
+
+def _settings_beyond(value: Value, above: bool, state: State, depth: int) -> dict[str, None] | None:
+    """The names of the settings that bound a value from above, or from below; None where other things do, or nothing."""
+    lies = state.effective(value)
+    if lies.hi <= _MODERATE if above else lies.lo >= -_MODERATE:
+        return {}
+    if _is_setting(value):
+        return {value.name: None}
+    bound = value.operands.get("max" if above else "min") if value.op == "clamp" else None
+    if bound is not None:
+        bound = stripped(bound, _NUMBERS)
+        return (
+            {bound.name: None} if bound.op in SETTINGS else _settings_beyond(bound, above, state, depth - 1)
+        )
+    if not depth or (value.op not in _SIGNS and value.op not in _GROWING):
+        return None
+    found = [
+        _settings_beyond(one, side is above, state, depth - 1)
+        for one, sign in zip(value.operands.values(), _SIGNS.get(value.op, "+"), strict=False)
+        for side in ((True,) if sign == "+" else (False,) if sign == "-" else (True, False))
+    ]
+    return None if None in found else {name: None for one in found for name in one or ()}
 
 
 def _parts(number: Value) -> Iterator[Value]:

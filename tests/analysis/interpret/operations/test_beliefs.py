@@ -2,7 +2,7 @@
 
 import pytest
 
-from ...support import assumed, open_
+from ...support import assumed, findings, open_, report
 
 SAFE_UNLESS_SET = {
     "an offset of tiny size": ("x, y", "x / (y + 1e-8)"),
@@ -116,3 +116,46 @@ def test_what_else_a_sequence_may_hold_is_none(annotation: str) -> None:
 
 def test_what_is_stored_into_a_sequence_of_sizes_is_what_it_is() -> None:
     assert open_("def f(x, sizes: list[int]):\n    sizes[0] = 0\n    return x / sizes[0]", MATH)
+
+
+MODULE = """
+class Policy(nn.Module):
+    def __init__(self, width, low, high):
+        super().__init__()
+        self.low, self.high = low, high
+        self.last = nn.Linear(width, 2)
+
+    def forward(self, x):
+        s = self.last(x)
+        return torch.exp({exponent})
+"""
+
+
+@pytest.mark.parametrize(
+    "exponent",
+    [
+        "s.clamp(self.low, self.high)",
+        "s.clamp(max=self.high)",
+        "self.low + 0.5 * (self.high - self.low) * (s.tanh() + 1)",
+        "self.high - F.softplus(self.high - s)",
+        "self.low + F.softplus(self.high - F.softplus(self.high - s) - self.low)",
+    ],
+)
+def test_an_exponent_below_what_was_configured_is_assumed_to_be_moderate(exponent: str) -> None:
+    shown = [one for one in report(MODULE.format(exponent=exponent)).discharged if one.code == "SL201"]
+    assert shown
+    assert all("a moderate number" in text for one in shown for text in one.assumes)
+
+
+@pytest.mark.parametrize(
+    "exponent",
+    [
+        "s.clamp(min=self.low)",
+        "self.low + s",
+        "self.high + F.softplus(s)",
+        "self.high",
+        "self.high * s.abs()",
+    ],
+)
+def test_any_other_exponent_can_be_too_large(exponent: str) -> None:
+    assert "SL201" in {one.code for one in findings(MODULE.format(exponent=exponent))}
