@@ -1,11 +1,14 @@
 """What holds for every test."""
 
+import compileall
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import stablelint
 from tests.forks import Servers
 
 # A shell that starts a job in the background makes it deaf to Ctrl-C, and with it all that the job starts; the
@@ -16,6 +19,12 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How long an example takes is no law: a busy machine would fail it.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiles the package once: where Python is told to store nothing, each process of the tests would do so itself."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(Path(stablelint.__file__).parent, quiet=2)
 
 
 @pytest.fixture(scope="session")
