@@ -16,7 +16,7 @@ from tests.codemod.differential.tried import CATALOG, fixed
 
 # How the program takes its operands, and the element types that may then arrive.
 _TAKEN = {
-    "": ("float32", "bfloat16", "float16"),
+    "": ("float64", "float32", "bfloat16", "float16"),
     ".half()": ("float16",),
     ".float()": ("float32",),
 }
@@ -34,6 +34,8 @@ DOCUMENTED = {
     "sinh(": "the bound is that of the exponential, which is twice as large",
     "cosh(": "the bound is that of the exponential, which is twice as large",
     "log(p_.clamp": "no probability is negative",
+    "clamp(max=88.0)": "where nothing speaks of doubles, the largest exponent is that of single precision",
+    "softplus(": "above 20 it is its operand, which 1e-9 is missing to",
 }
 _SHAPE, _ROUNDS = (6, 4), 40
 _ULPS = 64  # as many roundings may old and new lie apart
@@ -74,7 +76,7 @@ def moved(core: Core, source: str, made: str) -> Iterator[Moved]:
     for sort in _TAKEN[taken]:
         generator = torch.Generator().manual_seed(11)
         drawn = (
-            [_spread(getattr(torch, sort), number, generator) for _ in core.operands]
+            [_spread(getattr(torch, sort), number, generator, bool(taken)) for _ in core.operands]
             for number in range(_ROUNDS)
         )
         found = next((one for given in drawn for one in _differs(old, new, given)), None)
@@ -83,11 +85,16 @@ def moved(core: Core, source: str, made: str) -> Iterator[Moved]:
             yield Moved(core.code, before, after, sort, *found)
 
 
-def _spread(dtype: torch.dtype, number: int, generator: torch.Generator) -> torch.Tensor:
-    """Operands of all sizes, and the edges of domains; of every four draws one of all signs and one of shares."""
+def _spread(dtype: torch.dtype, number: int, generator: torch.Generator, is_shown: bool) -> torch.Tensor:
+    """Operands of all sizes, and the edges of domains; of every four draws one of all signs and one of shares.
+
+    The numbers of float16 below its smallest normal one are as good as others, unless it `is_shown` that it arrives: then
+    what has no finite gradient is bounded.
+    """
     limits, count = torch.finfo(dtype), _SHAPE[0] * _SHAPE[1]
     uniform = partial(torch.rand, count, generator=generator, dtype=torch.float64)
-    lowest, highest = torch.tensor([2 * limits.tiny, limits.max], dtype=torch.float64).log2()
+    least = 2 * limits.tiny * (limits.eps if dtype is torch.float16 and not is_shown else 1)
+    lowest, highest = torch.tensor([least, limits.max], dtype=torch.float64).log2()
     near = uniform() < 0.6
     value = torch.where(near, 24 * uniform() - 12, lowest + (highest - lowest) * uniform()).exp2()
     value = torch.where(uniform() < 0.5, -value, value)
