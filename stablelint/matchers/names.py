@@ -213,13 +213,25 @@ def carriers(node: ast.expr) -> Iterator[ast.expr]:
         case ast.BinOp(left=one, op=ast.Div() | ast.FloorDiv() | ast.Pow()):
             # A number of steps or of elements, by which losses are divided, has no graph.
             yield from carriers(one)
-        case ast.BinOp(left=one, right=other) | ast.IfExp(body=one, orelse=other):
+        case ast.IfExp(body=one, orelse=other):
+            # `loss.item() if isinstance(loss, torch.Tensor) else loss`: what is left as it is has no graph.
+            read_out = {text for arm in (one, other) for text in _read_out(arm)}
+            yield from (
+                part for arm in (one, other) for part in carriers(arm) if spelled(part) not in read_out
+            )
+        case ast.BinOp(left=one, right=other):
             yield from carriers(one)
             yield from carriers(other)
         case ast.UnaryOp(operand=inner):
             yield from carriers(inner)
         case ast.Call() if (of := operand_of(node)) is not None:
             yield from carriers(of)
+
+
+def _read_out(node: ast.expr) -> Iterator[str]:
+    """What a call that carries no graph asks for a value: `loss.item()`, `float(loss)`."""
+    if isinstance(node, ast.Call) and operand_of(node) is None:
+        yield from (spelled(given) for given in (receiver(node), *node.args) if given is not None)
 
 
 def graph_is_off(node: ast.AST, root: ast.AST) -> bool:
