@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from stablelint.runtime.crash.compiled import as_written
+from stablelint.runtime.audit.replayed import undisturbed
 from stablelint.runtime.crash.explainers import explanation_of
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.frame import asks_for_sample, frames_of
@@ -20,6 +20,8 @@ from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.process.start import Plan
 from stablelint.runtime.process.traceback import hide_own_frames
 from stablelint.runtime.tracing.eager import eager
+
+_COMPILER = "torch._dynamo."
 
 
 def arm(plan: Plan) -> None:
@@ -45,7 +47,7 @@ def explain(error: BaseException, trail: Trail | None = None) -> Explanation | N
         return None
     try:
         with eager():
-            return explanation_of(Scene(as_written(error), trail or Trail()))
+            return explanation_of(Scene(_as_written(error), trail or Trail()))
     except Exception:  # an explanation that fails must not hide the error
         if os.environ.get("STABLELINT_TRACEBACK"):
             raise
@@ -81,3 +83,21 @@ def _note_sample(error: Exception) -> None:
         error.add_note(f"stablelint: because {found.summary}")
     for one in found.advice if found is not None and asked is not None else ():
         error.add_note(f"stablelint: help {one}")
+
+
+def _as_written(error: Exception) -> Exception:
+    """What the compiled function that failed raises as it was written; the compiler's own error where that is nothing."""
+    frames = list(frames_of(error.__traceback__)) if type(error).__module__.startswith(_COMPILER) else []
+    for place, one in enumerate(frames):
+        names, home = one.frame.f_locals, str(one.frame.f_globals.get("__name__"))
+        if home.startswith(_COMPILER) and {"fn", "args", "kwargs"} <= {*names}:
+            try:
+                with undisturbed():
+                    names["fn"](*names["args"], **names["kwargs"])
+            except Exception as again:  # whatever the program raises
+                below = again.__traceback__.tb_next if again.__traceback__ is not None else None
+                for above in frames[place::-1]:
+                    below = TracebackType(below, above.frame, above.site.offset, above.frame.f_lineno)
+                return again.with_traceback(below)
+            break
+    return error

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, default_collate
 
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.search import Repair
@@ -53,22 +54,26 @@ def _without_rest(scene: Scene, loader: DataLoader[object]) -> Iterator[Repair]:
     """The loader made so that it leaves out what fills no batch."""
     match scene.origins.maker(loader):
         case (ast.Call() as call, scope):
-            yield _remade(call, scope.code.co_filename, "drop_last", "True")
+            yield _remade(scene, call, scope.code.co_filename, "drop_last", "True")
 
 
-def _remade(call: ast.Call, filename: str, name: str, value: str) -> Repair:
+def _remade(scene: Scene, call: ast.Call, filename: str, name: str, value: str) -> Repair:
     """A loader made with a further argument."""
     kept = [one for one in call.keywords if one.arg != name]
     given = [*kept, ast.keyword(name, ast.parse(value, mode="eval").body)]
     edit = Edit.of(call, filename, ast.unparse(ast.Call(call.func, call.args, given)))
-    return Repair(f"{name}={value}", None, revisions=(edit,), where=f" in line {call.lineno}")
+    return Repair(f"{name}={value}", None, revisions=(edit,), where=line_of(scene, edit))
 
 
 def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
-    """Of functions that make batches of samples of different shapes the first with which the program goes on to its end."""
-    onward, texts = Onward(scene, lambda _: []), [*functions]
+    """Of the functions of other loaders, and of some, the first by which batches are made with which the program goes on."""
+    held = [one for frame in scene.frames if frame.mine for one in frame.frame.f_locals.values()]
+    held += [each for one in held if isinstance(one, dict) for each in one.values()]
+    others = [one.collate_fn for one in held if isinstance(one, DataLoader)]
+    names = [one.__name__ for one in others if one is not default_collate and hasattr(one, "__name__")]
+    onward, texts = Onward(scene, lambda _: []), dict.fromkeys((*names, *functions))
     for call, filename in _calls(scene):
-        tried = (_remade(call, filename, "collate_fn", text) for text in texts)
+        tried = (_remade(scene, call, filename, "collate_fn", text) for text in texts)
         if found := next((one for each in tried for one in onward.through([each])), None):
             return [found.told]
     return []

@@ -22,7 +22,6 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, outermost, shapes_through_layers
-from stablelint.runtime.crash.provenance.agreement import speaks_against
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.edits import Setting
@@ -69,11 +68,10 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         if scene.user is not None and isinstance(node, ast.Call)
         else None
     )
-    operands = [one for one in call.values if isinstance(one, torch.Tensor)]
     found = repairs(
         call,
         cache(lambda place: named(scene, call, place).owner),
-        lambda before, after: speaks_against(scene.frames, before, after, operands),
+        scene.frames,
     )
     path = scene.module_path() if scene.module is call.function else ""
     found = [

@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.utils.data import DataLoader, default_collate
 
+from stablelint.runtime.crash.batches import joined_otherwise
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.provenance.nothing import gave_none
-from stablelint.runtime.crash.source import loop_around, returned
+from stablelint.runtime.crash.source import returned
 
 _SHOWN = 6
 
@@ -113,24 +113,6 @@ class Hints(Failed):
         public = [one for one in dir(owner) if one[:1] != "_"]
         yield from (f"{text}.{one}" for one in difflib.get_close_matches(name, public, 2, 0.7))
 
-    def uncollated(self, key: object = None) -> Iterator[str]:
-        """The function of another loader that makes batches, with a key, where the loop's own collates plainly."""
-        held = [
-            pair for one in reversed(self.scene.frames) if one.mine for pair in one.frame.f_locals.items()
-        ]
-        held += [(f"{name}[{k!r}]", v) for name, one in held if isinstance(one, dict) for k, v in one.items()]
-        loaders = {id(one): (name, one) for name, one in held if isinstance(one, DataLoader)}
-        at = self.scene.location
-        loop = loop_around(at.filename, at.row) if at is not None else None
-        over = value_of(loop.iter, self.names) if isinstance(loop, ast.For) else None
-        for name, other in loaders.values() if id(over) in loaders else ():
-            made = [one for one in returned(other.collate_fn) if isinstance(one, ast.Dict)]
-            plain = loaders[id(over)][1].collate_fn is default_collate
-            keyed = any(getattr(part, "value", None) == key for one in made for part in one.keys)
-            if plain and other.collate_fn is not default_collate and (key is None or keyed):
-                text = f"collate_fn={other.collate_fn.__name__} for the loader {loaders[id(over)][0]}"
-                yield f"{text}, as {name} has it" + (f": it makes {key!r}" if keyed else "")
-
     def _key(self, key: object) -> Iterator[str]:
         """The entries whose keys look much like one that is not there."""
         match self.node:
@@ -147,7 +129,7 @@ class Hints(Failed):
                 yield f"{text}[{index}.lower()]: {key.lower()!r} is there"
             written = f"{text}[%r]" if call is None else f"{ast.unparse(call)}(%r)"
             yield from (written % one for one in held if str(one) in near)
-            yield from self.uncollated(key)
+            yield from joined_otherwise(self.scene, ())
             if not near:
                 yield from (
                     f"{text}[{one!r}] holds tensors" for one, value in held.items() if _holds_tensors(value)

@@ -66,7 +66,7 @@ CASES += (
         "torch.arange(at, at + n) % 128 in place of at:at + n goes on at the beginning",
         (),
     ),
-    (COLLATED, "collate_fn=joined for the loader valid, as train has it: it makes 'mask'", ()),
+    (COLLATED, "collate_fn=joined in line ", ()),
     (SHORT, "drop_last=True", ()),
     (HEAD + "torch.stack([torch.ones(2, 4), torch.ones(3, 4)])", "a list of them", ("torch.cat",)),
     (HEAD + "torch.ones(5, 40).view(-1, 3, 3)", "", ("passes",)),  # other numbers would only fit

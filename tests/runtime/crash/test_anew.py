@@ -150,6 +150,33 @@ CASES = {
         "",
         "chosen.repeat_interleave(2) reaches",
     ),
+    "what an earlier step of another function was given": (
+        HEAD + "g, d, sgd = nn.Linear(2, 2), nn.Linear(2, 1), torch.optim.SGD\n"
+        "of_d, of_g = (sgd(one.parameters(), 0.1) for one in (d, g))\n"
+        "def judge(fake):\n    loss = d(fake).mean()\n    loss.backward()\n    of_d.step()\n"
+        "def make(fake):\n    loss = -d(fake).mean()\n    loss.backward()\n    of_g.step()\n"
+        "for _ in range(2):\n    fake = g(torch.ones(3, 2))\n    judge(fake)\n    make(fake)\n",
+        "fake.detach() in line 8 passes",
+        "fake was made before the last backward call",
+    ),
+    "a list that keeps what earlier steps were made of": (
+        HEAD + "net, kept = nn.Linear(2, 1), []\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "def act():\n    kept.append(net(torch.ones(2)).sum())\n"
+        "def update():\n    loss = 0.0\n    for one in kept:\n        loss = loss - one\n"
+        "    steps.zero_grad()\n    loss.backward()\n    steps.step()\n"
+        "for _ in range(3):\n    act()\n    update()\n",
+        "kept.clear() behind `loss.backward()` in line 14 passes",
+        "kept was made before the last backward call",
+    ),
+    "a view of what three layers are given": (
+        NET + "        self.blocks = nn.Sequential(Block(4, 6), Block(6, 6))\n    def forward(self, x):\n"
+        "        return self.blocks(x)\nclass Block(nn.Module):\n    def __init__(self, i, o):\n"
+        "        super().__init__()\n        self.conv = nn.Conv1d(i, o, 3, padding=1)\n    def forward(self, x):\n"
+        "        return self.conv(x).relu()\nfor count in (2, 3):\n"
+        "    x = torch.ones(count, 9, 4) if count < 3 else torch.zeros(3, 9, 4)\n    Net()(x).sum().backward()\n",
+        "x.transpose(1, 2) in line 10 passes",
+        "blocks.0.conv",
+    ),
     "a size that a division gave": (
         HEAD + "width, ratio = 16, 4\ninner = width / ratio\nnn.Linear(width, inner)\n",
         "int(inner), or // where it is a quotient, if a whole number is wanted",

@@ -42,8 +42,7 @@ def saved(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = (
         f"backward of {kind.__name__} unpacks {len(wanted)} tensors, and its forward saves {len(given)}: "
     )
-    at = Location.of(saves[0], inspect.getsourcefile(kind.forward) or "")
-    saving = (("forward saves here", at),)
+    saving = (("forward saves here", Location.of(saves[0], inspect.getsourcefile(kind.forward) or "")),)
     return Explanation("backward", summary + ", ".join(given), advice=(advice,), other=saving)
 
 

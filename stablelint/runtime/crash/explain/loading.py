@@ -22,7 +22,6 @@ from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
-from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
@@ -112,11 +111,8 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         )
     elif any(_is_image(part) for one in samples for part in (one if isinstance(one, tuple) else [one])):
         advice = "the data set lacks a transform that ends in ToTensor()"
-    told, node = advice, node_at(scene.user.site) if scene.user is not None else None
-    like = tuple(Hints(scene, node).uncollated()) if odd is not None else ()
-    if odd is not None and not like and advice == _PADS:
-        like = tuple(joined_otherwise(scene, joining(samples)))
-    return Explanation("data", summary, advice=like or (told,), other=tuple(sample_places(scene)))
+    like = tuple(joined_otherwise(scene, joining(samples))) if advice == _PADS else ()
+    return Explanation("data", summary, advice=like or (advice,), other=tuple(sample_places(scene)))
 
 
 def _is_image(value: object) -> bool:

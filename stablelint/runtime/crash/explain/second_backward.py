@@ -17,8 +17,9 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.provenance.statements import assignment
+from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, span_of
-from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.onward import Onward, as_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
@@ -27,6 +28,7 @@ from stablelint.runtime.crash.source import (
     carried_name,
     function_at,
     loop_around,
+    statement_at,
 )
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
@@ -87,13 +89,18 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif field:
         summary += f": {field} is carried from step to step"
         held = _attribute_with_graph(field.rpartition(".")[2], owners)
-        where = f"behind line {made.row}" if made is not None and _is_done(made, field) else "after each step"
+        where = "after each step"
+        if made is not None and _is_done(made, field):
+            at_line = Edit(made.filename, (made.row, 0, None, None), "")
+            where = f"behind{line_of(scene, at_line).removeprefix(' in')}"
         advice = [f"{field} = {_without_graph(field, held)} {where}"]
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
     both = [one for one in (_asked(before.site), _asked(user.site if user else None)) if one]
-    if stepped and (
+    if made is not None and user is not None and (told := _cleared(scene, made, user)):
+        advice = told
+    elif stepped and (
         told := _detached_once(scene, before.site, {id(one) for one in old}, {id(one) for one in earlier})
     ):
         advice = told
@@ -118,8 +125,21 @@ def _retained(scene: Scene, site: Site | None) -> list[str]:
         case ast.Call(function, [], []) as call if site is not None:
             kept = ast.Call(function, [], [ast.keyword("retain_graph", ast.Constant(True))])
             edit = Edit.of(call, site.code.co_filename, ast.unparse(kept))
-            repair = Repair(edit.text, None, revisions=(edit,), where=f" in line {call.lineno}")
+            repair = Repair(edit.text, None, revisions=(edit,), where=line_of(scene, edit))
             return [one.told for one in Onward(scene, lambda _: []).through([repair])]
+    return []
+
+
+def _cleared(scene: Scene, made: Location, user: Frame) -> list[str]:
+    """A list that keeps the graphs of earlier steps, emptied behind the backward call."""
+    match statement_at(made), node_at(user.site):
+        case ast.Expr(ast.Call(ast.Attribute(owner, "append"))), ast.Call() as call:
+            if isinstance(value_of(owner, user.names), list):
+                told, call_text = f"{ast.unparse(owner)}.clear()", ast.unparse(call)
+                edit = Edit.of(call, user.site.code.co_filename, f"({call_text}, {told})")
+                where = f" behind `{call_text}`{line_of(scene, edit)}"
+                repair = Repair(told, None, revisions=(edit,), where=where)
+                return [one.told for one in Onward(scene, lambda _: []).through([repair])]
     return []
 
 
@@ -132,6 +152,10 @@ def _detached_once(scene: Scene, site: Site | None, nodes: set[int], earlier: se
     if site is None or made is None:
         return []
     found = list(_all_detached(scene, earlier))
+    around = function_at(resolve(site)) if site is not None else None
+    taken = [one.arg for one in around.args.args] if isinstance(around, ast.FunctionDef) else []
+    given = [one for one in ast.walk(around or ast.Pass()) if isinstance(one, ast.Name) and one.id in taken]
+    found += [as_of(scene, "{}.detach()", one, site.code.co_filename) for one in given if one.id != "self"]
     for one in (one for one in ast.walk(made) if isinstance(one, ast.Name) and one.id != loss):
         graph = getattr(names.get(one.id), "grad_fn", None)
         if graph is not None and nodes & {id(each) for each in nodes_of(graph)}:

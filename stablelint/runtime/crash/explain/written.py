@@ -78,7 +78,7 @@ def _otherwise(scene: Scene, written: Written) -> list[str]:
     if anew and (function is function_at(written.kept) or gives):  # else another name has what was written
         return anew
     parts = [] if kept is None else [kept] if written.is_result else [*operands_of(kept)]
-    copies = (as_of("{}.clone()", one, written.kept.filename) for one in parts)
+    copies = (as_of(scene, "{}.clone()", one, written.kept.filename) for one in parts)
     return [one.told for one in Onward(scene, lambda _: []).through(copies)][:1]
 
 

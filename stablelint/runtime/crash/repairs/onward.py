@@ -18,11 +18,11 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.provenance.rest import rest_of_step
-from stablelint.runtime.crash.repairs.constructors import constructed
+from stablelint.runtime.crash.repairs.constructors import constructed, line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
@@ -158,17 +158,17 @@ def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
     whole = ast.parse(operand.name, mode="eval").body if local else ast.Constant(None)
     ways = scene.origins.expressions(user, whole)[::-1] if user is not None and local else []
     tensors = chain.from_iterable(_elsewhere(scene, one) for one in local)
-    for repair in chain((as_of(template, *way) for way in ways), tensors, local):
+    for repair in chain((as_of(scene, template, *way) for way in ways), tensors, local):
         if (found := onward.alone(repair)) is not None:
             return found.told
     return None
 
 
-def as_of(template: str, node: ast.expr, filename: str) -> Repair:
+def as_of(scene: Scene, template: str, node: ast.expr, filename: str) -> Repair:
     """An expression of the program in a template."""
     text = ast.unparse(ast.parse(template.format(f"({ast.unparse(node)})"), mode="eval"))
     edit = Edit.of(node, filename, template.format(f"({ast.unparse(node)})"))
-    return Repair(text, None, "cast", revisions=(edit,), where=f" in line {node.lineno}")
+    return Repair(text, None, "cast", revisions=(edit,), where=line_of(scene, edit))
 
 
 def as_written(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[Repair]:
@@ -196,7 +196,7 @@ def _joined(chain: tuple[Repair, ...]) -> Repair:
 
 
 def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
-    """The same of what an operand was made of that has its dtype, or its shape."""
+    """The same where an operand was handed on, and of what it was made of that has its dtype, or its shape."""
     past = history(scene) if len(repair.revisions) == 1 and isinstance(repair.revisions[0], Edit) else None
     for edit in repair.revisions if past is not None else ():
         assert isinstance(edit, Edit)
@@ -204,17 +204,23 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
         way = past.way(edit.original, _like(past, edit.original, repair.kind))
         order = way if repair.kind == "target" else way[::-1]
         places = [at for one in order for at in (one.at, *one.callers) if at is not None]
-        for at in [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]:
-            node = expression_at(at)
-            if node is not None:
-                anew = edit.text.replace(f"({edit.original})", f"({ast.unparse(node)})")
-                text = ast.unparse(ast.parse(anew, mode="eval"))
-                yield replace(
-                    repair,
-                    text=text,
-                    revisions=(Edit.of(node, at.filename, anew),),
-                    where=f" in line {at.row}",
-                )
+        places = [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]
+        nodes = [(node, at.filename) for at in places if (node := expression_at(at)) is not None]
+        template = edit.text.replace(f"({edit.original})", "({})")
+        for node, filename in (*nodes, *(_handed_on(scene, edit.original) if repair.kind == "view" else ())):
+            yield replace(as_of(scene, template.replace("({})", "{}"), node, filename), kind=repair.kind)
+
+
+def _handed_on(scene: Scene, name: str) -> Iterator[tuple[ast.expr, str]]:
+    """The arguments of the calls around what failed that are an operand of it, the nearest first."""
+    mine = [one for one in reversed(scene.frames) if one.mine]
+    value = value_of(ast.parse(name, mode="eval").body, mine[0].names)
+    for frame in mine[1:]:
+        node = node_at(frame.site)
+        given = [*node.args, *(one.value for one in node.keywords)] if isinstance(node, ast.Call) else []
+        yield from (
+            (one, frame.site.code.co_filename) for one in given if value_of(one, frame.names) is value
+        )
 
 
 def _like(past: History, name: str, kind: str) -> Callable[[Past], bool]:
@@ -271,6 +277,9 @@ def _met(scene: Scene, then: Scene, repairs: Repairs) -> Met:
     here = scene.location is not None and row == scene.location.row
     found = repairs(then)
     if not here:
-        there = f" in line {row}"
-        found = [replace(one, where=one.where or ("" if one.kind == "setting" else there)) for one in found]
+        edits = [next((each for each in one.revisions if isinstance(each, Edit)), None) for one in found]
+        found = [
+            replace(one, where=one.where or ("" if edit is None else line_of(scene, edit)))
+            for one, edit in zip(found, edits, strict=True)
+        ]
     return Met(told, row, tuple(one for one in found if one.revisions))

@@ -14,6 +14,7 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at, operands, value_of
 from stablelint.runtime.crash.provenance.history import History, Past, history
+from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.failing import Call, called
 from stablelint.runtime.crash.repairs.onward import as_written
@@ -41,7 +42,7 @@ def regrouped(scene: Scene) -> Iterator[tuple[Repair, Reason]]:
                 text, edit = ast.unparse(anew), Edit.of(node, one.at.filename, ast.unparse(anew))
                 because = f"`{one.at.expression}` makes {one.shape} of {before.shape}"
                 reason = (because,), (("the samples' dimension is lost here", one.at),)
-                yield Repair(text, None, "view", revisions=(edit,), where=f" in line {one.at.row}"), reason
+                yield Repair(text, None, "view", revisions=(edit,), where=line_of(scene, edit)), reason
 
 
 def _keeping(operation: str, node: ast.expr, names: dict[str, Any]) -> Iterator[ast.Call]:

@@ -7,7 +7,8 @@ an operand, by views before casts of sizes, by what stands in the call before wh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.repairs.edits import Revision
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.repairs.layers import changes
@@ -27,8 +29,6 @@ _MOST_TRIED = 600
 _SECONDS = 3.0
 _TOLD = 3
 _MOST_GROWN = 4  # times the elements of all operands that a result may have
-
-IsOdd = Callable[[tuple[int, ...], tuple[int, ...]], bool]  # of a shape before and after
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Repair:
         return f"{text} {passes} this call{self.until}" if self.until else f"{text} {passes}{gives}"
 
 
-def repairs(call: Call, name: Name, is_odd: IsOdd) -> list[Repair]:
+def repairs(call: Call, name: Name, frames: list[Frame]) -> list[Repair]:
     """The changes that make a call pass, the likeliest first.
 
-    `name` is what the value at a place is called, `is_odd` whether the program speaks against another size.
+    `name` is what the value at a place is called, `frames` hold what may speak against another size.
     """
-    search = _Search(call, thread_time() + _SECONDS, is_odd)
+    search = _Search(call, thread_time() + _SECONDS, frames)
     search.through(islice(changes(call, name), _MOST_TRIED))
     return _likeliest(call, _plain(search.found) or search.found)
 
@@ -81,7 +81,7 @@ class _Search:
 
     call: Call
     until: float
-    is_odd: IsOdd
+    frames: list[Frame]
     found: list[_Passed] = field(default_factory=list)
 
     def through(self, changes: Iterable[Change]) -> None:
@@ -107,13 +107,18 @@ class _Search:
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
         resized = self._resized(changed)
-        if resized is not None and kind not in ("layer", "joined", "turned") and self.is_odd(*resized[1:]):
+        if resized is not None and kind not in ("layer", "joined", "turned") and self._is_odd(*resized[1:]):
             return
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
             resized = resized if kind in ("size", "layer") else None
             self._add(rank, kind, Repair(text, told, kind, resized, changed.revisions or ()))
+
+    def _is_odd(self, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+        """Whether the program speaks against another size."""
+        operands = [one for one in self.call.values if isinstance(one, torch.Tensor)]
+        return _speaks_against(self.frames, before, after, operands)
 
     def _resized(self, changed: Call) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
         """The first operand that a change gives more or fewer elements of its kind."""
@@ -186,3 +191,29 @@ _WEIGHED = {
 
 def _weight(kind: str) -> _Kind:
     return _WEIGHED.get(kind, _PLAIN)
+
+
+def _speaks_against(
+    frames: list[Frame], before: tuple[int, ...], after: tuple[int, ...], but: list[torch.Tensor]
+) -> bool:
+    """Whether more tensors have the sizes that a change takes away than those that it brings."""
+    one, other, left_out = Counter(before), Counter(after), {_storage(each) for each in but}
+    lost, won = (_holders(frames, {*sizes}, left_out) for sizes in (one - other, other - one))
+    return len(lost - won) > len(won - lost)
+
+
+def _holders(frames: list[Frame], sizes: set[int], left_out: set[int]) -> set[str]:
+    """The names of the program's tensors that have one of some sizes."""
+    kept = ((name, one) for name, one in _tensors(frames) if _storage(one) not in left_out)
+    return {name for name, one in kept if sizes & {*one.shape}}
+
+
+def _tensors(frames: list[Frame]) -> Iterator[tuple[str, torch.Tensor]]:
+    for frame in reversed(frames):
+        for name, value in frame.frame.f_locals.items() if frame.mine else ():
+            if isinstance(value, torch.Tensor | list | tuple | dict):
+                yield from ((name, one) for one in tensors_in(value))
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return id(tensor) if tensor.is_meta else tensor.untyped_storage().data_ptr() or id(tensor)
