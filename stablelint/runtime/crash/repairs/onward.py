@@ -166,8 +166,8 @@ def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
 
 def as_of(scene: Scene, template: str, node: ast.expr, filename: str) -> Repair:
     """An expression of the program in a template."""
-    text = ast.unparse(ast.parse(template.format(f"({ast.unparse(node)})"), mode="eval"))
-    edit = Edit.of(node, filename, template.format(f"({ast.unparse(node)})"))
+    anew = template.replace("{}", f"({ast.unparse(node)})")
+    text, edit = ast.unparse(ast.parse(anew, mode="eval")), Edit.of(node, filename, anew)
     return Repair(text, None, "cast", revisions=(edit,), where=line_of(scene, edit))
 
 
@@ -206,9 +206,10 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
         places = [at for one in order for at in (one.at, *one.callers) if at is not None]
         places = [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]
         nodes = [(node, at.filename) for at in places if (node := expression_at(at)) is not None]
-        template = edit.text.replace(f"({edit.original})", "({})")
+        template = edit.text.replace(f"({edit.original})", "{}")
         for node, filename in (*nodes, *(_handed_on(scene, edit.original) if repair.kind == "view" else ())):
-            yield replace(as_of(scene, template.replace("({})", "{}"), node, filename), kind=repair.kind)
+            found = as_of(scene, template, node, filename)
+            yield replace(found, kind=repair.kind, shape=repair.shape)
 
 
 def _handed_on(scene: Scene, name: str) -> Iterator[tuple[ast.expr, str]]:
