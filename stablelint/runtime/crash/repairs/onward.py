@@ -208,8 +208,7 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
         nodes = [(node, at.filename) for at in places if (node := expression_at(at)) is not None]
         template = edit.text.replace(f"({edit.original})", "{}")
         for node, filename in (*nodes, *(_handed_on(scene, edit.original) if repair.kind == "view" else ())):
-            found = as_of(scene, template, node, filename)
-            yield replace(found, kind=repair.kind, shape=repair.shape)
+            yield replace(as_of(scene, template, node, filename), kind=repair.kind, shape=repair.shape)
 
 
 def _handed_on(scene: Scene, name: str) -> Iterator[tuple[ast.expr, str]]:
