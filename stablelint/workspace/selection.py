@@ -82,8 +82,7 @@ class _Resolver:
 
     def apply(self, codes: frozenset[str], layer: Settings | Selectors) -> frozenset[str]:
         """The more specific selector wins, whichever list it stands in; on a tie, ignoring wins."""
-        if layer.select is not None:
-            codes = frozenset()
+        codes = codes if layer.select is None else frozenset()
         wanted = [(item, "select") for item in layer.select or ()]
         wanted += [(item, "extend-select") for item in layer.extend_select]
         unwanted = [(item, "ignore") for item in layer.ignore]
@@ -92,7 +91,8 @@ class _Resolver:
             for selector, key in selectors:
                 rank = self._specificity(selector)
                 for code in self.expand([selector], key):
-                    if rank >= chosen.get(code, (-1, False))[0]:
+                    meant = not on or rank in (0, 1000) or self._rules[code].enabled  # not by a prefix alone
+                    if meant and rank >= chosen.get(code, (-1, False))[0]:
                         chosen[code] = (rank, on)
         return frozenset(code for code, (_, on) in chosen.items() if on)
 

@@ -53,7 +53,12 @@ def test_the_more_specific_selector_wins() -> None:
 
 def test_extend_select_adds_to_the_defaults() -> None:
     assert "SL602" in selected(extend_select=("SL602",))
-    assert "SL602" in selected(Selectors(extend_select=("SL6",)))
+    assert "SL602" in selected(Selectors(extend_select=("ALL",)))
+
+
+def test_a_prefix_switches_on_no_rule_that_is_off_by_default() -> None:
+    assert "SL602" not in selected(Selectors(extend_select=("SL6",)))
+    assert "SL602" not in selected(select=("SL60",))
 
 
 def test_the_command_line_outranks_the_settings() -> None:
