@@ -198,10 +198,16 @@ def trained_in_evaluation_mode(review: Review, rule: Rule) -> Sites:
             for n in (*assigned_in(name, turn), *([] if e.is_own else assigned_in(name, e.root)))
             if n.value and not mentions(n.value, name)
         }
-        left = [e for e in left if not e.of & anew]
+        left = [e for e in left if not e.of & anew and not _is_run_without_graph(e.of, turn, root)]
         if turn is not root and left and not any(one.kind == "train" for one in events):
             yield site_at(review, rule, min((one.made.place(module) for one in left), key=start))
             return
+
+
+def _is_run_without_graph(names: frozenset[str], turn: ast.AST, root: ast.AST) -> bool:
+    """Whether a turn that trains runs a model without a graph alone, so that it is another one that is trained."""
+    runs = [n for n in calls_below(turn) if runs_module(n, names)]
+    return bool(runs) and all(graph_is_off(n, root) for n in runs)
 
 
 def _never_in_training_mode(review: Review, rule: Rule) -> Sites:

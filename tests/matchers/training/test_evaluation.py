@@ -177,3 +177,38 @@ def test_a_function_that_trains_in_evaluation_mode_is_told_once() -> None:
             validate(model, held_out)
     """
     assert findings("SL623", body) == ["model.eval()"]
+
+
+FROZEN = """
+import torch
+
+class Trainer:
+    def __init__(self, features, head, optimizer):
+        self.features, self.head, self.optimizer = features, head, optimizer
+
+    def evaluate(self, loader):
+        self.features.eval()
+        with torch.no_grad():
+            return [self.head(self.features(x)) for x, y in loader]
+
+    def fit(self, loader, test, epochs):
+        self.head.train()
+        for epoch in range(epochs):
+            for x, y in loader:
+                {before}
+                    f = self.features(x)
+                loss = (self.head(f) - y).square().mean()
+                self.optimizer.zero_grad()
+                loss.backward()
+                self.optimizer.step()
+            self.evaluate(test)
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "told"), [("with torch.no_grad():", []), ("if x is not None:", ["self.features.eval()"])]
+)
+def test_a_model_that_training_runs_without_a_graph_stays_in_evaluation_mode(
+    before: str, told: list[str]
+) -> None:
+    assert findings("SL623", FROZEN.format(before=before)) == told
