@@ -30,8 +30,11 @@ from stablelint.syntax.operations import having
 
 _OF_RATIO = ".clamp(max=20.0)"
 _OF_BASE = ".clamp(max=44.0)"  # the square of the exponential is still finite
-_OF_VARIANCE = ".clamp(-30.0, 20.0)"  # as latent diffusion and others do; no data have a variance of exp(20)
-_OF_STD = ".clamp(-20.0, 20.0)"
+# No data have a variance of exp(20). Below stand the least whose reciprocal is finite, and that of whose square is: a
+# smaller variance than latent diffusion allows, exp(-30), can be meant.
+_OF_VARIANCE = ".clamp(-80.0, 20.0)"
+_OF_STD = ".clamp(-40.0, 20.0)"
+_BOUNDS_SCALE = "bound the logarithm of the scale, so that the scale and its reciprocal stay finite"
 _UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
 _LEAST = {
@@ -68,7 +71,9 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             behind = (applied(tree, one, "clamp_min", "clamp", "clip") for one in _exponentials(tree, node))
             is_bounded = any(one is not None for one in behind)
             limits = _OF_RATIO if is_bounded else limits_of(tree, node, proposal)
-            made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
+            message = _BOUNDS_SCALE if limits in (_OF_VARIANCE, _OF_STD) else proposal.message
+            made = moved(tree, proposal, operand, inner)
+            made = replace(made, template=f"${operand}{limits}", message=message)
             return made if is_shown else by_name(made, inner, "the logarithm of a scale"), inner
         if _is_log_ratio(node):
             made = replace(proposal, template=f"${operand}{_OF_RATIO}")

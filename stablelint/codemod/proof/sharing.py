@@ -115,7 +115,9 @@ def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:
         given = definition(tree, taken) if isinstance(taken, ast.Name) else None
         model = taken if given is None else given.value
         if isinstance(model, ast.Call):
-            _check_computed(tree, _calls_of(tree.module, {ast.unparse(model.func)}), takers)
+            calls_alike = _calls_of(tree.module, {ast.unparse(model.func)})
+            _check_computed(tree, calls_alike, takers)
+            _check_handed_over(model, calls_alike, takers)
         if not isinstance(taken, ast.Name) or given is None or not isinstance(given.value, ast.Call):
             continue
         unmoved = order_readers(tree.module, taken.id)
@@ -162,6 +164,16 @@ def _check_computed(tree: Tree, calls: Sequence[ast.Call], inside: Sequence[Span
         is_known = any(span.start.row <= row <= span.end.row for span in inside)
         if isinstance(taker, ast.Compare | ast.BinOp | ast.UnaryOp) and not is_known:
             raise Withheld(f"`{ast.unparse(one)}`, which would change, is used on line {row} too")
+
+
+def _check_handed_over(model: ast.Call, calls: Sequence[ast.Call], inside: Sequence[Span]) -> None:
+    """Raise Withheld where a helper runs a model, `apply(self.net, x)`, that it runs for others than those `inside`, too."""
+    handed = {ast.unparse(one) for one in model.args if isinstance(one, ast.Attribute)}
+    for call in calls:
+        known = any(span.start.row <= call.lineno <= span.end.row for span in inside)
+        shared = handed & {ast.unparse(one) for one in call.args}
+        if call is not model and shared and not known:
+            raise Withheld(f"`{min(shared)}`, whose result would change, is run on line {call.lineno} too")
 
 
 def _named_readers(tree: Tree, call: ast.Call) -> Iterator[ast.expr]:

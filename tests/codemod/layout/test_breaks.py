@@ -252,9 +252,9 @@ def test_the_second_of_two_operands_is_opened_where_it_ends_in_brackets() -> Non
         "import torch\ndef f(scale, weights):\n"
         "    return scale.exp() * torch.cat([weights, weights.flip(0), weights], dim=1)\n"
     )
-    after = rewritten(source, proposal(source, "scale", "$x.clamp(-20.0, 20.0)", occurrence=1, x="scale"))
+    after = rewritten(source, proposal(source, "scale", "$x.clamp(-40.0, 20.0)", occurrence=1, x="scale"))
     assert after.endswith(
-        "    return scale.clamp(-20.0, 20.0).exp() * torch.cat(\n"
+        "    return scale.clamp(-40.0, 20.0).exp() * torch.cat(\n"
         "        [weights, weights.flip(0), weights], dim=1\n    )\n"
     )
 

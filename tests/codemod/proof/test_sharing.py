@@ -113,6 +113,23 @@ def test_what_a_loss_takes_of_a_model_may_change_where_no_other_reads_it(other: 
             check_taken_alone(tree, takers)
 
 
+def test_a_model_that_a_helper_runs_elsewhere_too_is_used_there() -> None:
+    source = (
+        "def step(self, x, y):\n    loss = bce(apply(self.net, x), y)\n    return loss\n\n\n"
+        "def act(self, x):\n    return choose(apply({other}, x))\n"
+    )
+    for other in ("self.net", "self.policy"):
+        tree = Tree(SourceText.of_text(text := source.format(other=other)))
+        takers = [span_of(text, "bce(apply(self.net, x), y)")]
+        if other == "self.net":
+            with pytest.raises(
+                Withheld, match=r"`self\.net`, whose result would change, is run on line 7 too"
+            ):
+                check_taken_alone(tree, takers)
+        else:
+            check_taken_alone(tree, takers)
+
+
 def test_a_name_that_is_looked_up_by_its_text_is_shared() -> None:
     source = "def f(z, t):\n    p = softmax(z)\n    return loss(p, t), locals()['p']\n"
     expected = "what the value that would change is bound to may be looked up by its name"
