@@ -13,11 +13,21 @@ from stablelint.matchers.names import (
     bound_to,
     carriers,
     defined,
+    operation_of,
     parameters_of,
     turns_of,
 )
 from stablelint.matchers.through import passed_to
-from stablelint.matchers.tree import arguments, assigned, called, is_given, mentions, receiver, subject
+from stablelint.matchers.tree import (
+    arguments,
+    around,
+    assigned,
+    called,
+    is_given,
+    mentions,
+    receiver,
+    subject,
+)
 from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered
@@ -25,6 +35,7 @@ from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 _ADDING = frozenset(("append", "extend", "insert", "appendleft", "add"))
 _COLLECTIONS = frozenset(("list", "dict", "defaultdict", "deque", "OrderedDict"))
+_COUNTING = ("range", "trange", "enumerate", "count", "arange")
 
 
 class Kept:
@@ -38,6 +49,16 @@ class Kept:
             base = base.value if isinstance(base, ast.Subscript) else receiver(base) or base
         self.base = spelled(base)
 
+    @property
+    def is_joined(self) -> bool:
+        """Whether it is joined to a tensor that grows: `total = torch.cat([total, part])`."""
+        at = self.at
+        return (
+            isinstance(at, ast.Assign)
+            and isinstance(at.value, ast.Call)
+            and self.collection not in at.targets
+        )
+
     def outlives(self, root: ast.AST) -> bool:
         """Whether what it is put into is there in the next turn: of a function, an attribute, or a name from outside."""
         declared: list[ast.Nonlocal | ast.Global] = nodes_in(root, ast.Nonlocal, ast.Global)
@@ -50,7 +71,8 @@ class Kept:
 def kept_in(root: ast.AST, module: ModuleInfo) -> Sequence[Kept]:
     """What each turn of a loop puts into collections."""
     nodes = nodes_in(root, ast.Call, ast.AugAssign, ast.Assign)
-    return _outliving(((n, list(additions(n)) or list(_added_by(n, module))) for n in nodes), root, module)
+    added = ((n, list(additions(n)) or [*_joined_in(n, module), *_added_by(n, module)]) for n in nodes)
+    return _outliving(added, root, module)
 
 
 def _outliving(
@@ -60,6 +82,17 @@ def _outliving(
     turning = ((node, pairs, turns_of(node, root, module)) for node, pairs in added if pairs)
     made = (Kept(node, into, held, turns) for node, pairs, turns in turning if turns for into, held in pairs)
     return [kept for kept in made if kept.outlives(root)]
+
+
+def _joined_in(node: ast.AST, module: ModuleInfo) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """The tensor that an assignment joins something to, and what: `total = torch.cat([total, part])`."""
+    match node:
+        case ast.Assign(
+            targets=[target], value=ast.Call(args=[ast.List(elts=parts) | ast.Tuple(elts=parts), *_])
+        ):
+            of = [part for part in parts if spelled(part) == spelled(target)]
+            if of and operation_of(node.value, module) == "cat":
+                yield from ((of[0], part) for part in parts if part not in of)
 
 
 def _added_by(call: ast.AST, module: ModuleInfo) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -167,6 +200,10 @@ def known_collection(kept: Kept, root: ast.AST, review: Review) -> bool | None:
         assigned(n)[1] for n in (*assigned_in(kept.base, root), *anywhere) if kept.base in assigned(n)[0]
     ]
     made = bound_to(kept.base, kept.at, root) or next(iter(elsewhere), None)
+    if _has_fixed_keys(kept, root):
+        return None
+    if kept.is_joined:
+        return True  # whatever the tensor began as
     match made:
         case None:
             return (
@@ -179,6 +216,19 @@ def known_collection(kept: Kept, root: ast.AST, review: Review) -> bool | None:
         case ast.Call(args=args) if called(made) in _COLLECTIONS:
             return None if is_given(made, "maxlen") or len(args) > 1 else True
     return None
+
+
+def _has_fixed_keys(kept: Kept, root: ast.AST) -> bool:
+    """Whether a loop over names, not one that counts, gives the key: `losses[name] = …` in `for name in names`."""
+    of = kept.collection
+    key = spelled(of.slice) if isinstance(kept.at, ast.Assign) and isinstance(of, ast.Subscript) else ""
+    for loop in around(kept.at, root, ast.For):
+        first = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+        if spelled(first) == key:
+            over = bound_to(spelled(loop.iter), loop, root) or loop.iter
+            paired = first is loop.target or called(over) in ("items", "zip")
+            return paired and not mentions(over, *_COUNTING)
+    return False
 
 
 def is_emptied(kept: Kept) -> bool:

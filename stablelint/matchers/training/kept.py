@@ -47,6 +47,7 @@ from stablelint.syntax.walk import descendants, nodes_in
 # What yields a number, or a tensor without its graph: by itself, and wherever it stands in an expression.
 _GATHERING = ("float", "tolist", "numpy", "reduce", "gather", "all_reduce", "reduce_value")
 _LOSSES = having("loss")
+_JOINED = "the tensor keeps the graph of every step"
 _NUMBERS = ("item", "detach", "reduce_tensor", "reduce_mean", "reduce_dict", "reduce_loss")
 
 
@@ -65,7 +66,9 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
             ):
                 continue
             for part in parts:
-                yield site_at(review, rule, part, _to_detach(part, kept), shown=known, kind=Kind.TENSOR)
+                message = _JOINED if kept.is_joined else None
+                fixed = _to_detach(part, kept)
+                yield site_at(review, rule, part, fixed, shown=known, message=message, kind=Kind.TENSOR)
         for listed in nodes_in(root, ast.ListComp):
             if _gives_back_loss(listed.elt, review):
                 yield site_at(review, rule, listed.elt, {"kept": listed.elt}, kind=Kind.TENSOR)
