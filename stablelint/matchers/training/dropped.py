@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ModuleInfo
+from stablelint.analysis.files.project import Project
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.names import (
     bound_anywhere,
@@ -16,6 +17,7 @@ from stablelint.matchers.names import (
     made_by,
     operation_of,
     parameters_of,
+    run_by,
     unpacked_from,
 )
 from stablelint.matchers.tree import (
@@ -156,14 +158,15 @@ def data_attribute(review: Review, rule: Rule) -> Sites:
     """`x.data`, read or written through, of a tensor."""
     for root in functions_naming(review, "data"):
         for node in nodes_in(root, ast.Attribute):
-            if node.attr == "data" and _is_of_tensor(node, root, review.module):
+            if node.attr == "data" and _is_of_tensor(node, root, review):
                 yield site_at(review, rule, node, shown=False)
 
 
-def _is_of_tensor(data: ast.Attribute, root: ast.AST, module: ModuleInfo) -> bool:
+def _is_of_tensor(data: ast.Attribute, root: ast.AST, review: Review) -> bool:
     """Whether `.data` is one of a tensor: a part of a layer, a parameter, a result, or what is taken for one elsewhere."""
     owner, above = data.value, parents(root).get(data)
-    text, tree = spelled(owner), module.source.tree
+    module, text = review.module, spelled(owner)
+    tree = module.source.tree
     made = owner if isinstance(owner, ast.Call) else bound_to(text, data, root)
     if made is None and (taken := unpacked_from(text, data, root)) is not None:
         made = taken[1]
@@ -186,11 +189,26 @@ def _is_of_tensor(data: ast.Attribute, root: ast.AST, module: ModuleInfo) -> boo
         return True
     known = method(above.attr) if isinstance(above, ast.Attribute) else None
     computed = known is not None and known[0].name not in _SHARED and text not in module.imports
-    return computed or any(isinstance(one, ast.BinOp) or _is_result(one, module) for one in makers)
+    return computed or any(_is_result(one, root, module, review.project) for one in makers)
 
 
-def _is_result(made: ast.expr, module: ModuleInfo) -> bool:
-    """Whether an expression is what torch computes, or what an object of the function gave when it was called."""
-    name = made_by(made, module)
-    of_torch = name.startswith("torch.") and not name.startswith(("torch.nn.utils.", "torch.utils."))
-    return isinstance(made, ast.Call) and (of_torch or "." not in name.removeprefix("self."))
+def _is_result(made: ast.expr, root: ast.AST, module: ModuleInfo, project: Project, depth: int = 2) -> bool:
+    """Whether an expression is what torch or arithmetic computes, a method of such, or what an object gave when it was
+    called, or a function of the project that returns such: any other function may give a data set."""
+    if not isinstance(made, ast.Call):
+        return isinstance(made, ast.BinOp)
+    if (name := made_by(made, module)).startswith("torch."):
+        return not name.startswith(("torch.nn.utils.", "torch.utils."))
+    if not name:
+        of = receiver(made)
+        built = made_by(made.func, module).startswith("torch.nn.")
+        known = built if of is None else called(made) in _OF_TENSORS
+        return known or (of is not None and _is_result(of, root, module, project, depth))
+    text = spelled(made.func)
+    if own := run_by(made, module, project):
+        returned = ((n.value, f, m) for f, m in own if depth for n in nodes_in(f, ast.Return) if n.value)
+        parts = ((part, f, m) for value, f, m in returned for part in getattr(value, "elts", (value,)))
+        values = ((bound_to(spelled(part), part, f) or part, f, m) for part, f, m in parts)
+        return any(_is_result(value, f, m, project, depth - 1) for value, f, m in values)
+    is_object = text in parameters_of(root) or bool(bound_anywhere(text, module.source.tree))
+    return "." not in text.removeprefix("self.") and (is_object or text.startswith("self."))
