@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
+from stablelint.matchers.models import modules_in, runs_module
 from stablelint.matchers.names import (
     bound_anywhere,
     bound_to,
@@ -30,6 +31,7 @@ from stablelint.matchers.tree import (
     calls_in,
     contexts,
     is_given,
+    loop_around,
     mentions,
     parents,
     receiver,
@@ -49,7 +51,7 @@ _OF_TENSORS = frozenset(
 _MAKING = having(
     "elementwise", "along", "layout", "copy", "cast", "device", "join", "into", "whole", "floating"
 )
-_MOVES = having("device")
+_MOVES = having("device") | {"to"}
 _TOTALS = having("total")
 _OF_GRAPHS = ("grad", "grad_fn", "backward", "requires_grad", "requires_grad_", "detach", "retain_grad")
 _LEARNED = ("weight", "bias", "grad")
@@ -77,7 +79,7 @@ def dropped_result(review: Review, rule: Rule) -> Sites:
             makes = operation_of(call, module) in _MAKING and not name.endswith("_")
             if package == "torch.nn" and name[:1].isupper():
                 message = "this module is built, and nothing holds it"
-            elif (makes and package in _PACKAGES and call.args) or _is_tensor_method(call, root, module):
+            elif (makes and package in _PACKAGES and call.args) or _is_tensor_method(call, root, review):
                 message = f"`{called(call)}` returns a new tensor, and nothing takes it"
             else:
                 continue
@@ -87,9 +89,9 @@ def dropped_result(review: Review, rule: Rule) -> Sites:
                 yield site_at(review, rule, call, message=message)
 
 
-def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+def _is_tensor_method(call: ast.Call, root: ast.AST, review: Review) -> bool:
     """Whether a call is a method of what is, by its name or by where it comes from, a tensor."""
-    of, name = receiver(call), called(call)
+    of, name, module = receiver(call), called(call), review.module
     if operation_of(call) not in _MAKING or name.endswith("_"):
         return False
     if isinstance(of, ast.Call):
@@ -106,12 +108,32 @@ def _is_tensor_method(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool
         return _is_tensor(made, module)
     # A part of a batch, that a loop which runs a model or a backward pass unpacks from what it goes over.
     loops = (n for n in around(call, root, ast.For) if isinstance(n.target, ast.Tuple) and backs_below(n))
-    if operation_of(call) in _MOVES and any(
-        p.id == text for n in loops for p in nodes_in(n.target, ast.Name)
-    ):
+    unpacked = any(p.id == text for n in loops for p in nodes_in(n.target, ast.Name))
+    if operation_of(call) in _MOVES and (unpacked or _is_of_batch(of, call, root, review)):
         return True
     annotation = parameters_of(root).get(text)
     return annotation is not None and spelled(annotation).rpartition(".")[2] == "Tensor"
+
+
+def _is_of_batch(part: ast.expr, at: ast.AST, root: ast.AST, review: Review) -> bool:
+    """Whether something is an entry of a dict of which each turn of a training loop takes one, or which a model is given:
+    `batch[k]` of `for k in batch`, `v` of `for v in batch.values()`."""
+    loops = around(at, root, ast.For)
+    batch = spelled(part.value) if isinstance(part, ast.Subscript) else ""
+    for loop in loops if isinstance(part, ast.Name) else ():
+        value = loop.target.elts[-1] if isinstance(loop.target, ast.Tuple) else loop.target
+        if spelled(value) == spelled(part) and called(loop.iter) in ("items", "values"):
+            batch = subject(loop.iter)
+    if not batch:
+        return False
+    modules = modules_in(review)
+    given = (n for n in calls_in(root) if runs_module(n, modules))
+    if any(one.arg is None and spelled(one.value) == batch for n in given for one in n.keywords):
+        return True
+    turns = (
+        n for n in loops if batch in (spelled(n.target), spelled(getattr(n.target, "elts", [n.target])[-1]))
+    )
+    return any(loop_around(back, root) is turn for turn in turns for back in backs_below(turn))
 
 
 def _is_tensor(made: ast.expr, module: ModuleInfo) -> bool:
