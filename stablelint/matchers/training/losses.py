@@ -91,9 +91,7 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                 continue
             pair = name in _PAIRING and _is_pair(call, root)
             result = name in _ACTIVATIONS and call.args and _is_computed(call.args[0], root)
-            # A method of `self` may give a number: something that the file never sets.
-            name = spelled(call.args[0].func) if result and isinstance(call.args[0], ast.Call) else ""
-            number = name.startswith("self.") and not bound_anywhere(name, review.module.source.tree)
+            number = result and _may_be_number(call.args[0], root, review.module)
             if pair or (result and not number):
                 alone = pair or len(arguments(call)) == 1
                 parts = (
@@ -103,6 +101,16 @@ def built_on_tensors(review: Review, rule: Rule) -> Sites:
                 )
                 message = _BUILT.format(spelled(call.func), ", ".join(map(spelled, call.args)))
                 yield site_at(review, rule, call, parts, message=message)
+
+
+def _may_be_number(made: ast.expr, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a method of `self` gives something: one that the file sets nowhere, and gives no result of a `forward`."""
+    if not isinstance(made, ast.Call) or not (name := spelled(made.func)).startswith("self."):
+        return False
+    if bound_anywhere(name, module.source.tree):
+        return False
+    layer = getattr(root, "name", "") == "forward" and not defined(made, module)
+    return not (layer and any(_is_computed(one, root) for one in arguments(made)))
 
 
 def _classes_kept(module: ModuleInfo) -> dict[str, str]:
