@@ -109,7 +109,7 @@ CASES = {
     "the operands of a product the other way round": (
         HEAD
         + "w, x = torch.arange(45.0).view(5, 9), torch.ones(126).view(2, 9, 7)\nprint(torch.matmul(x, w))\n",
-        "torch.matmul(w, x) passes, and gives (2, 5, 7)",
+        "torch.matmul(w, x) passes, and the result is (2, 5, 7)",
         "torch.matmul fails on x (2, 9, 7) float32",
     ),
     "what another function writes while a gradient waits for it": (

@@ -19,14 +19,14 @@ CASES = {
         "        self.same = nn.Identity()\n    def forward(self, x):\n"
         "        y = torch.tanh(self.inner(x))\n        return torch.relu(y + self.same(x))\n"
         "net = Net()\nnet(torch.ones(4, 6))\n",
-        ("nn.Linear(6, 8) in place of self.same passes, and gives (4, 8)",),
+        ("nn.Linear(6, 8) in place of self.same passes, and the result is (4, 8)",),
         "self.same is Identity() | self.same is made here self.same = nn.Identity()",
     ),
     "a branch that is the argument": (
         NET + "        self.inner = nn.Linear(6, 8)\n    def forward(self, x):\n"
         "        y = torch.tanh(self.inner(x))\n        return torch.relu(y + x)\n"
         "net = Net()\nnet(torch.ones(4, 6))\n",
-        ("nn.Linear(6, 8) of x passes, and gives (4, 8)",),
+        ("nn.Linear(6, 8) of x passes, and the result is (4, 8)",),
         "",
     ),
     "a layer before gives what is cut in two": (
@@ -54,7 +54,7 @@ CASES = {
         "rnn = nn.GRU(7, 4, batch_first=True)\nx = torch.ones(3, 7, 5)\nrnn(x)\n",
         (
             "nn.GRU(…, input_size=5) of rnn passes",
-            "if the last dimension of x counts no features: x.transpose(1, 2) passes, and gives (3, 5, 4)",
+            "if the last dimension of x counts no features: x.transpose(1, 2) passes, and the result is (3, 5, 4)",
         ),
         "",
     ),
@@ -62,7 +62,7 @@ CASES = {
         NET + "        self.conv, self.rnn = nn.Conv1d(2, 7, 1), nn.GRU(7, 4, batch_first=True)\n"
         "    def forward(self, x):\n        y = self.conv(x)\n        return self.rnn(y)[0]\n"
         "net = Net()\nnet(torch.ones(3, 2, 5))\n",
-        ("y.transpose(1, 2) passes, and gives (3, 5, 4)",),
+        ("y.transpose(1, 2) passes, and the result is (3, 5, 4)",),
         "",
     ),
 }
@@ -97,21 +97,21 @@ MORE = {
     ),
     "a number for each channel": (
         "x = torch.ones(3, 6, 6)\ny = (x - torch.ones(3)) / torch.ones(3)\n",
-        ("torch.ones(3)[:, None, None] passes, and gives (3, 6, 6)",),
+        ("torch.ones(3)[:, None, None] passes, and the result is (3, 6, 6)",),
     ),
     "numbers that are written into whole numbers": (
         "table = torch.full((4, 2), 0)\ntable[1] += torch.ones(2) * 0.5\n",
-        ("table[1] of dtype float32 passes, and gives (2,)",),
+        ("table[1] of dtype float32 passes, and the result is (2,)",),
     ),
     "arguments that are called as they are taken": (
         "def mixed(x, y):\n    part = torch.ones(len(x))\n    return part * x\n"
         "x, y = torch.ones(6, 2), torch.ones(6).long()\nmixed(x, y)\n",
-        ("part.unsqueeze(1) passes, and gives (6, 2)",),
+        ("part.unsqueeze(1) passes, and the result is (6, 2)",),
     ),
     "lengths of the samples of the second dimension": (
         "x, lengths = torch.ones(7, 3, 2), torch.tensor([7, 5, 4])\n"
         "nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)\n",
-        ("x.transpose(0, 1) passes, and gives (16, 2)",),
+        ("x.transpose(0, 1) passes, and the result is (16, 2)",),
     ),
     "weights of a loss": (
         "loss = nn.CrossEntropyLoss(torch.ones(3).double())\nloss(torch.ones(2, 3), torch.zeros(2).long())\n",
@@ -150,7 +150,7 @@ MORE = {
     "one weight for each row of an index": (
         "out, index, weight = torch.zeros(2, 3), torch.zeros(2, 4).long(), torch.ones(2)\n"
         "out.scatter_add_(1, index, weight)\n",
-        ("weight.unsqueeze(1).expand_as(index) passes, and gives (2, 3)",),
+        ("weight.unsqueeze(1).expand_as(index) passes, and the result is (2, 3)",),
     ),
     "an argument that the batch holds": (
         "batch = {'x': torch.ones(2), 'y': torch.ones(2)}\ndef step(x, y):\n    return x + y\nstep(batch['x'])\n",
@@ -178,7 +178,7 @@ MORE = {
     "a matrix of whole numbers beside what is trained": (
         "weight, near = nn.Parameter(torch.ones(3, 2)), torch.ones(4, 4).long()\n"
         "support = torch.ones(4, 3) @ weight\ntorch.mm(near, support)\n",
-        ("near.float() passes, and gives (4, 2)",),
+        ("near.float() passes, and the result is (4, 2)",),
     ),
     "scores of fewer places than the labels": (
         "scores, mask = nn.Conv2d(1, 3, 1)(torch.ones(2, 1, 4, 4)), torch.zeros(2, 8, 8).long()\n"
@@ -206,7 +206,7 @@ MORE = {
     ),
     "a mask of floats": (
         "mask = torch.tensor([1.0, 0.0])\n~mask\n",
-        ("mask.bool() passes, and gives (2,)",),
+        ("mask.bool() passes, and the result is (2,)",),
     ),
     "names in place of numbers": (
         "names = ['a', 'b']\nnn.CrossEntropyLoss()(torch.ones(2, 3), names)\n",

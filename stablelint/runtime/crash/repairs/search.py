@@ -49,7 +49,7 @@ class Repair:
         """That it passes, and what comes of it."""
         several, text = " and " in self.text and len(self.revisions) != 1, self.text + self.where
         gives = (
-            f", and {'give' if several else 'gives'} {self.shape}"
+            f", and the result is {self.shape}"
             if self.shape and self.kind != "setting" and not (several and " in line " in self.text)
             else ""
         )
