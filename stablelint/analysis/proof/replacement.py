@@ -38,7 +38,7 @@ _ONE_BY_ONE = (
 _SUMMARIES = frozenset("norm sqrt sum mean pow abs neg exp softplus sigmoid".split())
 _SCALING = having("linear")
 _SIZES = having("size")
-_SHIFTED = VIEWS | SELECTIONS | having("product") | frozenset("add sub mul neg square pow index".split())
+_SHIFTED = VIEWS | SELECTIONS | having("product") | frozenset("add sub mul neg square index".split())
 _DEPTH = 8
 _SMALL = 1e-4  # of a number from here on single precision keeps three digits of its sum with 1
 

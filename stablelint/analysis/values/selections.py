@@ -34,7 +34,7 @@ FILLED = "filled"  # the operand that a tensor of one number has as many element
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN, Kind.ARRAY)
 _INTO = having("into") - ELEMENTWISE.keys()
 _LOSSES = having("loss")
-_OF_CLASSES = frozenset({"cross_entropy", "nll_loss"})
+_OF_CLASSES = having("of-classes")
 _INDEXING = frozenset({"index", "index_select", "masked_select"})
 _LISTS = frozenset({"nonzero", "list_of"})
 _SIZED = having("create") | {"expand", "repeat", "repeat_interleave", "topk", "narrow"}
@@ -115,12 +115,10 @@ def _first_of(value: Value, picks: _Picks[_Picked]) -> _Picked | None:
 
 def places_reduced(reduction: Value, state: Shown) -> Value | None:
     """Such an index, where it may be none of the elements it picks that a reduction runs over."""
-    operand = reduction.operands.get("input")
-    found = _selected(operand, _picking(state), _DEPTH, {}) if operand is not None else None
-    if found is None or found[1].spared_by(reduction.operands) is not None:
-        return None
-    of_classes = reduction.op in _OF_CLASSES and found[1].front == 1  # one of them is asked for in each row
-    return None if of_classes else found[0]
+    found = _reduced(reduction.operands, _picking(state))
+    if found is None or (reduction.op in _OF_CLASSES and found[1].front == 1):
+        return None  # one of the classes is asked for in each row
+    return found[0]
 
 
 def filled_if(operands: Mapping[str, Value], state: State) -> tuple[Assumption, ...]:
@@ -142,7 +140,8 @@ def filled_if(operands: Mapping[str, Value], state: State) -> tuple[Assumption, 
             return None
         return (Assumption(f"{found[0].name or 'the index'} picks an element"),), found[1]
 
-    return _reduced(operands, asks) or ()
+    found = _reduced(operands, asks)
+    return found[0] if found is not None else ()
 
 
 def positive_if(size: Value) -> tuple[Assumption, ...]:
@@ -181,10 +180,10 @@ def _by_bounds(counted: Value, state: State) -> _Selected[tuple[Assumption, ...]
     return (Assumption(f"{most} is larger than {least}"),), UNKNOWN
 
 
-def _reduced(operands: Mapping[str, Value], picks: _Picks[_Picked]) -> _Picked | None:
+def _reduced(operands: Mapping[str, Value], picks: _Picks[_Picked]) -> _Selected[_Picked] | None:
     operand = operands.get("input")
     found = _selected(operand, picks, _DEPTH, {}) if operand is not None else None
-    return found[0] if found is not None and found[1].spared_by(operands) is None else None
+    return found if found is not None and found[1].spared_by(operands) is None else None
 
 
 def _cut(selection: Value, state: Shown) -> Value | None:

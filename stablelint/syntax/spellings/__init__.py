@@ -106,6 +106,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "real-part": "real, also of complex numbers",
         "keep-sort": "of the sort of numbers that the first operand holds",
         "loss": "what training makes small",
+        "of-classes": "a loss that asks for one of the classes, which lie along dimension 1",
         "distance": "a loss that is 0 where both operands are equal",
         "layer": "what a layer yields",
         "trained": "a parameter, or computed from one",

@@ -29,8 +29,8 @@ interpolate     input,size                F.interpolate
 unfold          input,kernel_size,dilation,padding F.unfold
 grid_sample     input,grid                F.grid_sample
 one_hot         input,num_classes         F.one_hot +whole +exact
-cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss +widened +real
-nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss +widened +real
+cross_entropy   input,target,weight,size_average,ignore_index,reduce,reduction,label_smoothing F.cross_entropy +floating +loss +of-classes +widened +real
+nll_loss        input,target,weight,size_average,ignore_index,reduce,reduction F.nll_loss +loss +of-classes +widened +real
 binary_cross_entropy input,target,weight,size_average,reduce,reduction F.binary_cross_entropy +loss +real
 binary_cross_entropy_with_logits input,target,weight,size_average,reduce,reduction,pos_weight F.binary_cross_entropy_with_logits +loss +widened +real
 kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div torch.kl_div +loss +widened +real

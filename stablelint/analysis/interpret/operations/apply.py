@@ -65,7 +65,7 @@ _SELECTORS = frozenset(  # operands whose dtype is not the result's
     {"index", "mask", "condition", "dim", "nan", "posinf", "neginf"}
 )
 _MODES = frozenset({"dtype", "rounding_mode"})  # operands that say how to compute
-_EXPONENTIALS = frozenset({"exp", "exp2", "expm1"})
+_EXPONENTIALS = having("exponential")
 _ADDING, _PRODUCTS = having("add-up"), having("product")
 _NARROWED, _WIDENED = having("narrowed"), having("widened")  # by autocast
 _TRUTHS = CONDITIONS | {"contains"}

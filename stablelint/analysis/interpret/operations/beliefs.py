@@ -38,13 +38,9 @@ _ONE_BY_ONE = frozenset("add sub mul div neg pow sqrt".split())
 _FACTORS = frozenset("mul div phi sum mean".split())
 _NUMBERS = VIEWS | {"item"}
 _MODERATE = 64.0  # in single precision the exponential of it is finite, and that of its opposite not 0
-_SIGNS = {
-    "add": "++",
-    "sub": "+-",
-    "mul": "**",
-    "neg": "-",
-}  # how a result grows with its operands; `*` is either way
-_GROWING = VIEWS | frozenset("item softplus relu elu".split())
+# How a result grows with its operands; `*` is either way.
+_SIGNS = {"add": "++", "sub": "+-", "mul": "**", "neg": "-"}
+_GROWING = _NUMBERS | having("rectify") | {"softplus"}
 _LONG = 8  # operations in a row
 _PRODUCTS = having("product") | {"mul", "sum"}
 _TAKEN = HANDED_OVER | SELECTIONS

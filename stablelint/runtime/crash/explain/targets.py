@@ -19,9 +19,10 @@ from stablelint.runtime.crash.repairs.tensors import is_indexed
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
 from stablelint.runtime.program.location import Location
+from stablelint.syntax.operations import having
 
 _SHOWN = 4
-_ENTROPIES = ("cross_entropy", "nll_loss")
+_ENTROPIES = having("of-classes")
 
 
 def _outside(values: torch.Tensor, low: float, high: float, spared: float | None = None) -> str:
