@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from stablelint.analysis.values.attainability.arithmetic import vanishes_beside_nan
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.rectified import is_cut_at_zero
 from stablelint.analysis.values.sorts import is_imaginary
@@ -212,9 +213,10 @@ def is_polluted(interval: Interval) -> bool:
     return interval.nan or interval.reaches_infinity
 
 
-def _beside_nan(attained: Attained, interval: Interval) -> Attained:
-    """A range that holds NaN is lost behind another singularity, which is the one to report; underflow stays."""
-    return Attained.COINCIDENCE if interval.nan and attained is Attained.EXACT else attained
+def _beside_nan(attained: Attained, value: Value, interval: Interval) -> Attained:
+    """What holds NaN is lost behind another singularity, which is the one to report, unless it is 0 elsewhere, too."""
+    is_lost = interval.nan and attained is Attained.EXACT and not vanishes_beside_nan(value)
+    return Attained.COINCIDENCE if is_lost else attained
 
 
 def _attained(comparison: Comparison, value: Value, interval: Interval, fmt: FloatFormat) -> Attained:
@@ -223,14 +225,14 @@ def _attained(comparison: Comparison, value: Value, interval: Interval, fmt: Flo
     if comparison.op == "!=" or (comparison.absolute and comparison.op in (">", ">=")):
         if not interval.contains(0.0):
             return Attained.NONE
-        return _beside_nan(value.zero, interval)
+        return _beside_nan(value.zero, value, interval)
     if comparison.op in (">", ">="):
         attained = Attained.NONE
         breaks = bound > 0.0 or comparison.op == ">"
         if breaks and 0.0 <= bound < 1e-2 and interval.contains(0.0):
             attained = value.zero
         if is_polluted(interval):
-            return _beside_nan(attained, interval)
+            return _beside_nan(attained, value, interval)
         if interval.lo < min(bound, 0.0) or (interval.lo <= bound and not interval.lo_open and bound != 0.0):
             attained = max(attained, value.ends)
         return attained

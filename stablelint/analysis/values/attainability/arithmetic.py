@@ -45,6 +45,22 @@ def combined(op: str, a: Value, b: Value, interval: Interval) -> tuple[Attained,
     return min(Attained.COINCIDENCE, ends), ends
 
 
+def vanishes_beside_nan(value: Value) -> bool:
+    """Whether what may be NaN comes to 0 elsewhere: `hits / (hits + misses)` is 0 where there are misses alone."""
+    inner = stripped(value)
+    if not inner.interval.nan:
+        return True
+    if inner.operands.keys() != {"input", "other"}:
+        return False
+    one, other = inner.operands.values()
+    if inner.op == "div":
+        whole = stripped(other)
+        parts = list(whole.operands.values()) if whole.op == "add" else []
+        rest = [part for part in parts if not is_same(part, one)]
+        return len(parts) == 2 and len(rest) == 1 and rest[0].interval.hi > 0 and not one.interval.nan
+    return inner.op in ("add", "mul") and vanishes_beside_nan(one) and vanishes_beside_nan(other)
+
+
 def _meet(a: Value, b: Value) -> bool:
     """Whether two values agree somewhere by what they are, and their difference is 0 there."""
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from stablelint.analysis.values.relations.centres import at_centre
 from stablelint.analysis.values.relations.cosines import product_of_units
@@ -11,6 +11,7 @@ from stablelint.analysis.values.relations.maxima import Operands, Ranges, differ
 from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, about, is_same, laid_alike, recast, stripped
+from stablelint.numerics.arithmetic import neg
 from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
@@ -223,13 +224,28 @@ def gathered_sum(operands: Mapping[str, Value]) -> Interval | None:
     return Interval(source.interval.hi, math.inf, hi_open=True)
 
 
+def _cofactors(product: Value, factor: Value) -> Iterator[Value]:
+    """What a factor is multiplied with in a product that holds it: the 2 of `2 * x` and `x`."""
+    if product.op == "mul" and "other" in product.operands:
+        one, other = product.operands["input"], product.operands["other"]
+        if is_same(one, factor):
+            yield other
+        if is_same(other, factor):
+            yield one
+
+
 def _squared(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """`x * x` is at least 0; `x * (x > 0)` lies where the test holds, or is 0."""
+    """`x * x` and `2 * x * x` are at least 0; `x * (x > 0)` lies where the test holds, or is 0."""
     if op != "mul" or "other" not in operands:
         return None
     left, right = operands["input"], operands["other"]
     if is_same(left, right):
         return NONNEGATIVE if ranges["input"].contains(0.0) else None
+    weights = (*_cofactors(left, right), *_cofactors(right, left))
+    if any(weight.interval.lo >= 0 for weight in weights):
+        return NONNEGATIVE
+    if any(weight.interval.hi <= 0 for weight in weights):
+        return neg(NONNEGATIVE)
     one, other = map(recast, laid_alike(recast(left), recast(right)))
     for value, test, name in ((one, other, "input"), (other, one, "other")):
         subject = test.operands.get("input")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import function, open_, unmet, violated
+from tests.analysis.support import function, open_, proved, unmet, violated
 
 
 @pytest.mark.parametrize(
@@ -261,3 +261,21 @@ def test_a_difference_that_was_computed_before_is_what_its_terms_compare_to(resu
 )
 def test_a_test_of_other_elements_says_nothing_of_a_difference(result: str) -> None:
     assert "SL102" in {code for _, code in open_(DIFFERENCE.replace("{}", result))}
+
+
+@pytest.mark.parametrize(
+    "square", ["2 * x * x", "x * 2 * x", "x * (3 * x)", "y.abs() * x * x", "x * x * 0.5"]
+)
+def test_a_weighted_square_is_not_negative(square: str) -> None:
+    parameters = "x: torch.Tensor, y: torch.Tensor"
+    assert (3, "SL201") in proved(
+        function(f"torch.exp(-({square}))", parameters=parameters, before="x = x + y")
+    )
+
+
+@pytest.mark.parametrize("product", ["2 * x * y", "y * x * x", "-2 * x * x", "x * 2 * x.flip(0)"])
+def test_other_products_may_be_negative(product: str) -> None:
+    parameters = "x: torch.Tensor, y: torch.Tensor"
+    assert (3, "SL201") in unmet(
+        function(f"torch.exp(-({product}))", parameters=parameters, before="x = x + y")
+    )
