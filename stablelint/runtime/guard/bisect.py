@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,15 +72,12 @@ def find_first_bad_checkpoint(
     the file holds; by default a checkpoint is bad when a tensor in it is not finite. Files are loaded as
     weights only: nothing in them is executed. Raises OSError or `pickle.UnpicklingError` for a bad file.
     """
-    test = is_bad or holds_non_finite
-    low, high = 0, len(checkpoints)
-    while low < high:
-        middle = (low + high) // 2
-        if test(torch.load(checkpoints[middle], map_location="cpu", weights_only=True)):
-            high = middle
-        else:
-            low = middle + 1
-    return low if low < len(checkpoints) else None
+
+    def test(path: Path | str) -> bool:
+        return bool((is_bad or holds_non_finite)(torch.load(path, map_location="cpu", weights_only=True)))
+
+    first = bisect_left(checkpoints, True, key=test)
+    return first if first < len(checkpoints) else None
 
 
 def holds_non_finite(checkpoint: object) -> bool:

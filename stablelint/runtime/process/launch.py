@@ -154,16 +154,13 @@ def _distinct(reports: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
 
     What other ranks took over from it is left out.
     """
+
+    def order(report: Mapping[str, Any]) -> tuple[int, bool, bool]:
+        event = report["event"]
+        return event["step"], event["origin"] == "unknown", not event["operands"]
+
     found: dict[tuple[object, ...], dict[str, Any]] = {}
-    order = {True: 0, False: 1}
-    for report in sorted(
-        reports,
-        key=lambda one: (
-            one["event"]["step"],
-            one["event"]["origin"] == "unknown",
-            order[bool(one["event"]["operands"])],
-        ),
-    ):
+    for report in sorted(reports, key=order):
         event = report["event"]
         own = report["process"] if event["rank"] is None else event["rank"]
         found.setdefault((event["step"], own, event["filename"], str(event["location"])), report)

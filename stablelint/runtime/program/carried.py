@@ -22,8 +22,11 @@ class _Order(ast.NodeVisitor):
             if node.id not in self.written:
                 self.early.add(node.id)
         else:
-            self.written.add(node.id)
-            self.ever_written.add(node.id)
+            self._bind(node.id)
+
+    def _bind(self, name: str) -> None:
+        self.written.add(name)
+        self.ever_written.add(name)
 
     def _value_first(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) -> None:
         if node.value is not None:
@@ -66,12 +69,10 @@ class _Order(ast.NodeVisitor):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._inner(node)
-        self.written.add(node.name)
-        self.ever_written.add(node.name)
+        self._bind(node.name)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.written.add(node.name)
-        self.ever_written.add(node.name)
+        self._bind(node.name)
 
     def generic_visit(self, node: ast.AST) -> None:
         if isinstance(node, _COMPREHENSIONS):
@@ -88,9 +89,8 @@ class _Order(ast.NodeVisitor):
         # A nested function reads what it encloses when called; that it is called at once is the safe guess.
         own = {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
         for name in ast.walk(node):
-            free = isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load) and name.id not in own
-            if free and isinstance(name, ast.Name) and name.id not in self.written:
-                self.early.add(name.id)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load):
+                self.early |= {name.id} - own - self.written
 
     def _statements(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
@@ -103,9 +103,8 @@ class _Order(ast.NodeVisitor):
             self.written = set(before)
             self._statements(branch)
             outcomes.append(self.written)
-        self.written = set.intersection(*outcomes) if outcomes and all(branches) else before
-        if len(branches) == 1:
-            self.written = before
+        certain = len(branches) > 1 and all(branches)
+        self.written = set.intersection(*outcomes) if certain else before
 
 
 def carried_names(body: Sequence[ast.stmt], bound: Iterable[str] = ()) -> frozenset[str]:

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from stablelint.diagnostic import Position, Span
-from stablelint.runtime.process.traceback import OWN
+from stablelint.runtime.process.traceback import OWN, frames_from
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import call_that_ends_at, is_top_level
 from stablelint.runtime.program.threads import is_installed
@@ -53,11 +53,7 @@ def is_of_program(filename: str) -> bool:
 
 def user_frames(frame: FrameType | None, limit: int = 64) -> Iterator[FrameType]:
     """The frames of user code from `frame` outwards."""
-    while frame is not None and limit:
-        if not is_library(frame.f_code.co_filename):
-            limit -= 1
-            yield frame
-        frame = frame.f_back
+    return islice((one for one in frames_from(frame) if not is_library(one.f_code.co_filename)), limit)
 
 
 def user_frame() -> FrameType | None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, count, islice
-from types import CellType, CodeType, FrameType, FunctionType, TracebackType
+from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
@@ -158,26 +158,16 @@ _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, 
 
 
 class _Open:
-    """Stands for a lock."""
-
-    def __enter__(self) -> bool:
-        return self.acquire()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Lets nobody in."""
+    """Stands for a lock, which is the step's: nobody is waited for, and nobody let in."""
 
     def acquire(self, *_: object, **__: object) -> bool:
-        """Nobody is waited for."""
         return True
 
     def release(self, *_: object) -> None:
-        """Lets nobody in."""
+        return None
 
-    def locked(self) -> bool:
-        """It is the step's."""
-        return True
+    __enter__ = locked = acquire
+    __exit__ = release
 
 
 def opened(value: object) -> object:

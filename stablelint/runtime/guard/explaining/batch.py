@@ -59,13 +59,8 @@ def terms(
 
 def _inputs(frame: FrameType) -> list[torch.Tensor]:
     """Tensors that the frame of the loop holds and that no parameter has a part in."""
-    for one, _ in _loops(frame):
-        return [
-            value
-            for value in one.f_locals.values()
-            if isinstance(value, torch.Tensor) and not value.requires_grad
-        ]
-    return []
+    held = next((one.f_locals.values() for one, _ in _loops(frame)), ())
+    return [value for value in held if isinstance(value, torch.Tensor) and not value.requires_grad]
 
 
 def _loops(frame: FrameType) -> Iterator[tuple[FrameType, Region]]:
