@@ -26,13 +26,13 @@ from stablelint.runtime.audit.making import MakingRecorder, Taps
 from stablelint.runtime.audit.modules import ModuleBook
 from stablelint.runtime.audit.record import Backward, Step
 from stablelint.runtime.audit.replayed import Tape, detached
-from stablelint.runtime.audit.taps import DROPOUTS, LOSSES, ending, observing, shielded
+from stablelint.runtime.audit.taps import DROPOUTS, LOSSES, ending, shielded
 from stablelint.runtime.program.frames import Site, step_frames
 from stablelint.runtime.tensors.measure import fused_norms, tensors_in
 from stablelint.runtime.tensors.names import gradients_of, parameters_of
 from stablelint.runtime.tensors.state import current_state, moved
 from stablelint.runtime.tracing import hooks
-from stablelint.runtime.tracing.patches import replace
+from stablelint.runtime.tracing.patches import observing, replace
 
 _EVALUATION = 2.0  # seconds that it may still take to come by, where a loader waits for it
 _FIRST_LOOK = 2  # steps after which names are asked for the first time what they hold

@@ -6,17 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
-from stablelint.runtime.process.traceback import OWN
-
 LOSSES = (
     "cross_entropy nll_loss binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss "
     "smooth_l1_loss huber_loss kl_div"
 ).split()
-
-# A warning that asks for its caller's place passes over frames of files that are named so.
-_PASSED_OVER = f"{OWN}importlib._bootstrap"
 
 DROPOUTS = ("dropout dropout1d dropout2d dropout3d alpha_dropout feature_alpha_dropout").split()
 
@@ -33,23 +26,6 @@ def shielded(method: Callable[..., Any]) -> Callable[..., Any]:
             return None
 
     return observe
-
-
-def observing(observer: Callable[..., object]) -> Callable[[Any], Any]:
-    """Show every call to `observer`: its result first, then its arguments."""
-
-    def wrap(original: Any) -> Any:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs)
-            if not torch.compiler.is_compiling():
-                observer(result, *args, **kwargs)
-            return result
-
-        call.observed = original  # type: ignore[attr-defined]
-        call.__code__ = call.__code__.replace(co_filename=_PASSED_OVER)
-        return call
-
-    return wrap
 
 
 def ending(batches: int) -> Callable[[Any], Any]:

@@ -21,7 +21,7 @@ from torch.optim import optimizer as torch_optimizer
 from torch.utils.hooks import RemovableHandle
 
 from stablelint.runtime.program.frames import is_of_program
-from stablelint.runtime.tracing.patches import replace
+from stablelint.runtime.tracing.patches import observing, replace
 
 
 class Observer:
@@ -130,8 +130,8 @@ def _install() -> None:
     _hook_steps("_global_optimizer_pre_hooks", _before_step)
     _hook_steps("_global_optimizer_post_hooks", _after_step)
     _wrap(torch.autograd, "backward", _watching_backward)
-    _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "__next__", _watching_fetch)
-    _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "_next_index", _watching_index)
+    _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "__next__", observing(_after_fetch))
+    _wrap(torch.utils.data.dataloader._BaseDataLoaderIter, "_next_index", observing(_after_index))
     for kind in (queue.Queue, multiprocessing.queues.Queue):
         _wrap(kind, "get", _watching_queue)
     _wrap(torch.amp.GradScaler, "scale", _watching_scale)
@@ -201,24 +201,14 @@ def _watching_backward(original: Callable[..., Any]) -> Callable[..., Any]:
     return backward
 
 
-def _watching_fetch(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __next__(self: Any) -> Any:  # noqa: N807
-        batch = original(self)
-        for observer in _observers_here():
-            observer.on_fetch(self, batch)
-        return batch
-
-    return __next__
+def _after_fetch(batch: object, iterator: object) -> None:
+    for observer in _observers_here():
+        observer.on_fetch(iterator, batch)
 
 
-def _watching_index(original: Callable[..., Any]) -> Callable[..., Any]:
-    def _next_index(self: Any) -> Any:
-        index = original(self)
-        for observer in _observers_here():
-            observer.on_index(self, index)
-        return index
-
-    return _next_index
+def _after_index(index: object, iterator: object) -> None:
+    for observer in _observers_here():
+        observer.on_index(iterator, index)
 
 
 def _watching_queue(original: Callable[..., Any]) -> Callable[..., Any]:

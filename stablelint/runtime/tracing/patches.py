@@ -11,6 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
+
+from stablelint.runtime.process.traceback import OWN
+
 
 def replace(holder: Any, name: str, make: Callable[[Any], Any]) -> Callable[[], None]:
     """Let a name stand for `make` of what it was; what is returned puts it back, unless somebody else has replaced it."""
@@ -39,6 +43,27 @@ def replaced(holder: Any, name: str, make: Callable[[Any], Any]) -> Iterator[Non
         yield
     finally:
         undo()
+
+
+def observing(observer: Callable[..., object]) -> Callable[[Any], Any]:
+    """Show every call to `observer`: its result first, then its arguments."""
+
+    def wrap(original: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if not torch.compiler.is_compiling():
+                observer(result, *args, **kwargs)
+            return result
+
+        call.observed = original  # type: ignore[attr-defined]
+        call.__code__ = call.__code__.replace(co_filename=_PASSED_OVER)
+        return call
+
+    return wrap
+
+
+# A warning that asks for its caller's place passes over frames of files that are named so.
+_PASSED_OVER = f"{OWN}importlib._bootstrap"
 
 
 def in_own_thread(own: Callable[..., Any]) -> Callable[[Any], Callable[..., Any]]:

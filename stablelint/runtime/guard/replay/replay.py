@@ -307,12 +307,8 @@ class Replay(Follower):
 
 def backward_codes() -> frozenset[CodeType]:
     """Code objects through which the autograd engine is entered."""
-    entries = (
-        torch.autograd.backward,
-        torch.autograd.grad,
-        getattr(torch.autograd.graph, "_engine_run_backward", None),
-    )
-    return frozenset(inspect.unwrap(entry).__code__ for entry in entries if entry is not None)
+    entries = (torch.autograd.backward, torch.autograd.grad, torch.autograd.graph._engine_run_backward)
+    return frozenset(inspect.unwrap(entry).__code__ for entry in entries)
 
 
 def same_number(one: float | None, other: float | None) -> bool:

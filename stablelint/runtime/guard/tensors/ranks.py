@@ -71,12 +71,6 @@ def gathered(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
     Every rank must enter and leave.
     """
     modules = list(modules)
-    with wrapped_modules_whole(modules), _sharded_modules_whole(modules):
-        yield
-
-
-@contextmanager
-def _sharded_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]:
     parts = _parts_of("FSDPModule", modules) if are_several() else []
     held: list[tuple[Any, dict[str, Any]]] = []
     for part in parts:
@@ -87,7 +81,8 @@ def _sharded_modules_whole(modules: Iterable[torch.nn.Module]) -> Iterator[None]
         part.set_reshard_after_backward(False, recurse=False)
         part.set_reshard_after_forward(False, recurse=False)
     try:
-        yield
+        with wrapped_modules_whole(modules):
+            yield
     finally:
         for part in parts:
             for parameter in part.parameters(recurse=True):

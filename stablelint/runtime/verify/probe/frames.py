@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 _DEPTH = 16  # of open frames of one target in one thread
@@ -20,38 +20,37 @@ class Frame:
     depth: int = 0
 
 
+class _Own(threading.local):
+    """The open frames of a thread, and the operands that it has computed ahead, by the number of the target."""
+
+    def __init__(self, begin: Callable[[dict[int, Frame | None]], None]) -> None:
+        self.frames: dict[int, Frame | None] = {}
+        self.earlier: dict[int, dict[int, object]] = {}
+        begin(self.frames)
+
+
 class Frames:
     """The open frames of all threads, by the number of the target."""
 
     def __init__(self) -> None:
-        self._local = threading.local()
         self._threads: list[dict[int, Frame | None]] = []
+        self._own = _Own(self._begin)
 
-    def _own(self) -> dict[int, Frame | None]:
-        own: dict[int, Frame | None] | None = getattr(self._local, "frames", None)
-        if own is None:
-            own = self._local.frames = {}
-            unfinished = [frames for frames in self._threads if any(frames.values())]
-            self._threads = [*unfinished[-_THREADS:], own]
-        return own
-
-    def _earlier(self) -> dict[int, dict[int, object]]:
-        earlier: dict[int, dict[int, object]] | None = getattr(self._local, "earlier", None)
-        if earlier is None:
-            earlier = self._local.earlier = {}
-        return earlier
+    def _begin(self, own: dict[int, Frame | None]) -> None:
+        unfinished = [frames for frames in self._threads if any(frames.values())]
+        self._threads = [*unfinished[-_THREADS:], own]
 
     def open(self, number: int, extra: Sequence[object]) -> Frame:
         """Open a frame, and read the operands that are not evaluated within the target.
 
         `extra` alternates the index of an operand and a function that yields it.
         """
-        frames = self._own()
+        frames = self._own.frames
         outer = frames.get(number)
         depth = outer.depth + 1 if outer is not None else 0
         if depth > _DEPTH:  # expressions that raised left their frames behind: no recursion is that deep
             outer, depth = None, 0
-        frame = Frame(outer, dict(self._earlier().get(number, {})), depth=depth)
+        frame = Frame(outer, dict(self._own.earlier.get(number, {})), depth=depth)
         frames[number] = frame
         for index, thunk in zip(extra[::2], extra[1::2], strict=True):
             if isinstance(index, int) and callable(thunk):
@@ -63,18 +62,18 @@ class Frames:
 
     def hold(self, number: int, index: int, value: object) -> None:
         """Note an operand that is computed in a statement before the target; the latest one counts."""
-        self._earlier().setdefault(number, {})[index] = value
+        self._own.earlier.setdefault(number, {})[index] = value
 
     def see(self, number: int, index: int, value: object) -> None:
         """Note an operand of the innermost open frame of the target."""
-        frame = self._own().get(number)
+        frame = self._own.frames.get(number)
         if frame is not None and index not in frame.seen:
             frame.seen.add(index)
             frame.operands[index] = value
 
     def close(self, number: int, frame: Frame) -> None:
         """The frame's evaluation has come to its end."""
-        self._own()[number] = frame.outer
+        self._own.frames[number] = frame.outer
 
     def clear(self) -> None:
         """Forget all frames that are open."""
