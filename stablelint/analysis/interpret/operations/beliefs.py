@@ -43,6 +43,7 @@ _SIGNS = {"add": "++", "sub": "+-", "mul": "**", "neg": "-"}
 _GROWING = _NUMBERS | having("rectify") | {"softplus"}
 _LONG = 8  # operations in a row
 _PRODUCTS = having("product") | {"mul", "sum"}
+_SIZES = having("size")
 _TAKEN = HANDED_OVER | SELECTIONS
 
 
@@ -179,7 +180,7 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         return None
     if known.lo >= 0:
         zeroed = Attained.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)
-        free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0
+        free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0 and not _is_read(lift)
         text = f"{lift.name or 'the offset'} is positive"
         return (
             _assumed(POSITIVE, value, text, base)
@@ -194,6 +195,11 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         )
     text = f"{base.name or 'what it is added to'} is not negative"
     return _assumed(Interval(offset.lo, math.inf, hi_open=True), value, text, lift, base)
+
+
+def _is_read(number: Value) -> bool:
+    """Whether a number was read out of a tensor's values, and so is no offset that was chosen."""
+    return any(v.kind is Kind.TENSOR for v in behind(number, lambda v: v.op in _SIZES))
 
 
 def smoothed(numerator: Value, divisor: Value) -> Value:

@@ -36,6 +36,7 @@ OPEN = {
     "a mean of squares less a squared mean": "1 / ((x * x).mean() - x.mean() * x.mean() + 1e-8)",
     "an offset that is no guard": "torch.log(x + 0.5)",
     "a setting that is 0": "x / (y + off)",
+    "what was read out of another tensor": "x / (y.abs() + x.abs().max().item())",
     "a product of differences of squares": "1 / ((x - y.pow(2)) * (y - x.pow(2)) + 1e-8)",
 }
 
