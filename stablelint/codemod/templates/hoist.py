@@ -50,6 +50,7 @@ def hoist(
 ) -> Hoisted:
     """Give `operand` a name before the statement around `site`: `wish`, or one that says what it is.
 
+    Without a wish the statement alone reads the name, which may then be the one that the statement gives anew.
     Raises Withheld where that would change when, or how often, something is evaluated.
     """
     refusal = f"`{operand.shown}` would be evaluated twice"
@@ -66,7 +67,8 @@ def hoist(
         own is Effect.ACTS and strongest is not Effect.NONE
     ):
         raise Withheld(refusal)
-    name = _given_anew(statement, operand) or scope.fresh(wish or name_for(operand.tree), site)
+    reused = _given_anew(statement, operand) if wish is None else None
+    name = reused or scope.fresh(wish or name_for(operand.tree), site)
     return Hoisted(name, operand, tree.start(statement), region.indent)
 
 

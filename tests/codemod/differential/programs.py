@@ -7,6 +7,7 @@ other arguments, writes attributes, derives classes.
 
 import ast
 import random
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -133,6 +134,21 @@ def f({core.names}):
 """,
             "calls = [lambda *a: (m.seen.clear(), m.f(*a))[1]]",
         )
+
+
+@_kind
+def _named_anew(core: Core, rng: random.Random) -> Iterator[Program]:
+    """The part has the name of its operand, and others read it before the core does."""
+    part = _part(core, rng)
+    if part is None:
+        return
+    made, use = part
+    x = _first(core)
+    use = re.sub(r"\bp\b", x, use) if x not in re.findall(r"\w+", use) else ""
+    if use:
+        for kind, given in {"named anew": x, "named anew, moved": f"({x} * 0.75)"}.items():
+            part = re.sub(rf"\b{x}\b", given, made)
+            yield _program(kind, core, f"def f({core.names}):\n    {x} = {part}\n    q = {x} * 2\n    return {use}, q")
 
 
 @_kind

@@ -73,6 +73,14 @@ def test_a_name_that_is_given_anew_at_once_leaves_its_first_value_to_another() -
     )
 
 
+def test_a_part_of_what_a_name_is_given_anew_gets_another_name_where_others_read_it() -> None:
+    source = f"{HEAD}def f(x):\n    x = torch.sigmoid(x + 2)\n    y = x * 3\n    return y, x.log()\n"
+    fixed = rewritten(source, unnamed(source, "x.log()", "F.logsigmoid($z)", "x + 2"))
+    assert body(fixed) == (
+        "def f(x):\n    logits = x + 2\n    x = torch.sigmoid(logits)\n    y = x * 3\n    return y, F.logsigmoid(logits)\n"
+    )
+
+
 def test_a_parameter_that_is_given_anew_keeps_its_value_under_another_name() -> None:
     source = f"{HEAD}def f(z):\n    z = torch.sigmoid(z)\n    return z, z.log()\n"
     occurrence = source.count("z", 0, source.index("(z)\n"))
