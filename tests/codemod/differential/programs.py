@@ -148,7 +148,9 @@ def _named_anew(core: Core, rng: random.Random) -> Iterator[Program]:
     if use:
         for kind, given in {"named anew": x, "named anew, moved": f"({x} * 0.75)"}.items():
             part = re.sub(rf"\b{x}\b", given, made)
-            yield _program(kind, core, f"def f({core.names}):\n    {x} = {part}\n    q = {x} * 2\n    return {use}, q")
+            yield _program(
+                kind, core, f"def f({core.names}):\n    {x} = {part}\n    q = {x} * 2\n    return {use}, q"
+            )
 
 
 @_kind
