@@ -205,7 +205,7 @@ class Scene:
 
     def _path(self, parameter: nn.Parameter) -> tuple[str, tuple[Location, ...]] | None:
         """The path of a parameter from a name of the program, and the statement that made it."""
-        for name, value in self._models():
+        for name, value in models_of(self.frames):
             for path, one in value.named_parameters():
                 if one is parameter:
                     owner, _, attribute = path.rpartition(".")
@@ -218,16 +218,6 @@ class Scene:
         """The path of a parameter from a name of the program."""
         found = self._path(parameter) if isinstance(parameter, nn.Parameter) else None
         return found[0] if found is not None else None
-
-    def _models(self) -> Iterator[tuple[str, nn.Module]]:
-        """The modules that have names, or that objects with names have as attributes."""
-        for frame in reversed(self.frames):
-            for name, value in frame.names.items() if frame.mine else ():
-                if isinstance(value, nn.Module):
-                    yield name, value
-                elif not isinstance(value, type) and not inspect.ismodule(value):
-                    held = getattr(value, "__dict__", {}).items()
-                    yield from ((f"{name}.{key}", one) for key, one in held if isinstance(one, nn.Module))
 
     def _given(self, user: Frame, node: ast.AST | None, tensor: torch.Tensor) -> ast.expr | None:
         """The argument of the program's call that is this tensor, as the frame below received it."""
@@ -250,6 +240,18 @@ class Scene:
         """The last statement that gave a name within an expression of the program its value."""
         found = self.origins.of(self.user, whole) if self.user is not None else ()
         return next(iter(found), None)
+
+
+def models_of(frames: list[Frame], *, local: bool = False) -> Iterator[tuple[str, nn.Module]]:
+    """The modules that have names, or that objects with names have as attributes."""
+    for frame in reversed(frames):
+        names = frame.frame.f_locals if local else frame.names
+        for name, value in names.items() if frame.mine else ():
+            if isinstance(value, nn.Module):
+                yield name, value
+            elif not isinstance(value, type) and not inspect.ismodule(value):
+                held = getattr(value, "__dict__", {}).items()
+                yield from ((f"{name}.{key}", one) for key, one in held if isinstance(one, nn.Module))
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -26,13 +26,14 @@ def carried_name(filename: str, row: int, scope: dict[str, Any]) -> str | None:
 
 def loop_around(filename: str, row: int) -> ast.For | ast.While | None:
     """The innermost loop around a line."""
-    tree = parse_file(filename)
-    loops = [
-        one
-        for one in (ast.walk(tree) if tree is not None else ())
-        if isinstance(one, (ast.For, ast.While)) and one.lineno <= row <= (one.end_lineno or 0)
-    ]
-    return max(loops, key=lambda one: one.lineno, default=None)
+    return max(loops_around(filename, row), key=lambda one: one.lineno, default=None)
+
+
+def loops_around(filename: str, row: int) -> list[ast.For | ast.While]:
+    """The loops around a line, the outermost first."""
+    tree = parse_file(filename) or ast.Module([], [])
+    loops = (one for one in ast.walk(tree) if isinstance(one, ast.For | ast.While))
+    return [one for one in loops if one.lineno <= row <= (one.end_lineno or 0)]
 
 
 def added_to(filename: str, name: str) -> Location | None:

@@ -49,6 +49,29 @@ CASES = {
         "",
         "before that: (3, 2, 8) of (3, 2, 9): self.a(x)",
     ),
+    "a head that is frozen with all else": (
+        NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
+        "    def forward(self, x):\n        return self.head(self.body(x))\n"
+        "def freeze(module):\n    for one in module.parameters():\n        one.requires_grad = False\n"
+        "def build():\n    net = Net()\n    freeze(net)\n    return net\n"
+        "class Trainer:\n    def __init__(self, net):\n        self.net = net\n"
+        "    def loss(self, x):\n        return self.net(x).sum()\n"
+        "trainer = Trainer(build())\nfor _ in range(2):\n    loss = trainer.loss(torch.ones(5, 2))\n    loss.backward()\n",
+        "net.head.requires_grad_(True) behind line 16 passes",
+        "none of the 4 parameters of trainer.net (Net) asks for gradients",
+    ),
+    "a layer that a loop freezes": (
+        HEAD + "net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 4))\nfor layer in net:\n"
+        "    for one in layer.parameters():\n        one.requires_grad_(False)\n"
+        "loss = net(torch.ones(5, 2)).sum()\nloss.backward()\n",
+        "net[1].requires_grad_(True) behind line 8 passes",
+        "parameters are taken out of training here: one.requires_grad_(False)",
+    ),
+    "a loss of nothing that asks for gradients": (
+        HEAD + "w = torch.ones(3)\nloss = (w * 2).sum()\nloss.backward()\n",
+        "requires_grad=True for what is to be trained, where it is made",
+        "",
+    ),
     "a data set that is shorter than it says": (
         DATA + "    def __init__(self, ahead):\n        self.ahead, self.rows = ahead, torch.ones(12)\n"
         "    def __len__(self):\n        return len(self.rows)\n"

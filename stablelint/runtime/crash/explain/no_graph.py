@@ -14,11 +14,14 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
-from stablelint.runtime.crash.provenance.frozen import Frozen, frozen
+from stablelint.runtime.crash.provenance.frozen import Frozen, Untrained, frozen
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.statements import assigned
-from stablelint.runtime.crash.repairs.onward import changed
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.repairs.constructors import line_of
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import Onward, changed
+from stablelint.runtime.crash.repairs.search import Repair
+from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.crash.source import function_at, statement_at
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tracing.graph import nodes_of
@@ -28,7 +31,7 @@ _SWITCHED = "with torch.no_grad(): around what is not trained on, in place of th
 _SWITCHES_OFF = re.compile(r"^torch(\.autograd)?\.set_grad_enabled\((?!True)")
 _LEAVE = "move that line out of no_grad"
 _COMPARISONS = ("gt", "ge", "lt", "le", "eq", "ne")
-_TORCH_ALONE = "compute the loss from the model's output with operations of torch alone"
+_NOTHING_ASKS = "requires_grad=True for what is to be trained, where it is made"
 
 
 @explains(r"does not require grad and does not have a grad_fn")
@@ -47,14 +50,19 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         summary = f"{name or 'what went backward'} has no graph: gradients are switched off"
         why = "gradients are switched off, and were not switched on again", _SWITCHED
         other += [("they are switched off here", one) for one in scene.calls(_SWITCHES_OFF)]
-    elif (found := _frozen(made, user)) is not None:
-        why = found.told, found.advice
-        other += found.places(user.site.code.co_filename)
     elif (found_cut := _cut(scene)) is not None:
         why = found_cut[:2]
         other.append(("the graph ends here", found_cut[2]))
-    because, advice = why or ("", _TORCH_ALONE)
-    return Explanation("no-graph", summary, (because,) * bool(because), (advice,), other=tuple(other))
+    elif (past := history(scene)) is not None and (found := past.untrained) is not None:
+        why = found.told, _trained(scene, found)
+        other = [*found.places, *other]
+    elif (model := _frozen(made, user)) is not None:
+        why = model.told, model.advice
+        other += model.places(user.site.code.co_filename)
+    because, advice = why or ("", _NOTHING_ASKS)
+    return Explanation(
+        "no-graph", summary, (because,) * bool(because), (advice,) * bool(advice), other=tuple(other)
+    )
 
 
 def _frozen(made: Location | None, user: Frame) -> Frozen | None:
@@ -66,12 +74,23 @@ def _frozen(made: Location | None, user: Frame) -> Frozen | None:
         if isinstance(one, ast.Name | ast.Attribute)
     }
     held = dict[str, nn.Module]()
-    for values in (read, user.names):
+    for values in (read, dict(models_of([user]))):
         models = {name: one for name, one in values.items() if isinstance(one, nn.Module)}
         held = held or {name: one for name, one in models.items() if any(True for _ in one.parameters())}
     if any(one.requires_grad for model in held.values() for one in model.parameters()):
         return None
     return next((frozen(one, name) for name, one in held.items()), None)
+
+
+def _trained(scene: Scene, found: Untrained) -> str:
+    """How the last layer that a loss came through is trained again."""
+    statement = statement_at(found.behind) if found.behind is not None else None
+    if statement is None or found.behind is None:
+        return f"requires_grad_(True) of {found.layer or 'what is to be trained'}"
+    edit = Edit.behind(statement, found.behind.filename, f"{found.layer}.requires_grad_(True)")
+    where = f"behind{line_of(scene, edit).removeprefix(' in')}"
+    repair = Repair(f"{edit.text} {where}", None, revisions=(edit,))
+    return next((one.told for one in Onward(scene, lambda _: []).likely([repair])), "")
 
 
 def _cut(scene: Scene) -> tuple[str, str, Location] | None:

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
+from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.crash.expression import node_at
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.provenance.anew import by_script, by_step
+from stablelint.runtime.crash.provenance.frozen import Untrained, untrained
 from stablelint.runtime.crash.provenance.made import Makers, Places, modules_of
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.repairs.failing import called
@@ -70,6 +73,7 @@ class History:
     operands: dict[str, int]
     makers: dict[str, Places]  # of the modules, by their paths
     written: Written | None = None  # where a gradient lacks what was kept for it
+    untrained: Untrained | None = None  # where it was made of parameters that ask for no gradient
 
     def way(self, name: str, trait: Callable[[Past], bool]) -> list[Past]:
         """An operand that has a trait, and before it what it was made of as long as that has it, the operand first."""
@@ -130,6 +134,9 @@ class _Record(TorchFunctionMode):
     writes: list[tuple[int, int, tuple[Site, ...]]] = field(
         default_factory=list
     )  # when, which memory, and where
+    frozen: dict[int, list[Frame]] = field(
+        default_factory=dict
+    )  # where parameters were taken out of training
     left: _Made | None = None  # the last tensor with a graph of which a number was made
     size: int = 0
 
@@ -158,9 +165,11 @@ class _Record(TorchFunctionMode):
         except Exception:
             self.failed = self.failed or given
             raise
-        name, frames = getattr(func, "__name__", ""), user_frames(sys._getframe(1), _MOST_CALLERS)
+        name, frames = getattr(func, "__name__", ""), [*user_frames(sys._getframe(1), _MOST_CALLERS)]
         sites, silent = tuple(map(site_of, frames)), not torch.is_grad_enabled()
         made = list(tensors_in(result))
+        if name in ("requires_grad_", "__set__") and not given[0].requires_grad:
+            self.frozen[id(given[0])] = [Frame(*pair) for pair in zip(frames, sites, strict=True)]
         if not made and isinstance(result, float | list) and any(one.requires_grad for one in given):
             self.left = _Made(given[0], name, sites, (self.known(given[0]),), silent)
         for one, version in zip(given, versions, strict=True):
@@ -194,6 +203,15 @@ class _Record(TorchFunctionMode):
                 at, *callers = map(_located, sites)
                 return Written(_located(kept.sites[0]), memory not in given, at, tuple(callers))
         return None
+
+    def leaves(self, tensor: torch.Tensor) -> list[nn.Parameter]:
+        """The parameters that a tensor was made of, those of the last operations first."""
+        waiting = [self.known(tensor)]
+        seen = {id(waiting[0])}
+        for one in waiting:
+            waiting += [each for each in one.given if id(each) not in seen]
+            seen |= {*map(id, one.given)}
+        return [one.tensor for one in waiting if isinstance(one.tensor, nn.Parameter)]
 
     def largest(self) -> _Largest:
         """The largest whole number that each operation of the program gave."""
@@ -249,7 +267,11 @@ def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
     given = losses(then)
     nodes = nodes_of(given[0].grad_fn) if given and given[0].grad_fn is not None else ()
     written = next((record.written(one) for one in nodes if lost_a_value(one)), None)
-    return pickle.dumps(History(pasts, operands, Makers(then.known["makers"]).by_path(then.frames), written))
+    leaves = {id(one): one for each in given if not each.requires_grad for one in record.leaves(each)}
+    frames = record.frozen.get(next(iter(leaves), 0), [])
+    frozen = untrained(then, [*leaves.values()], frames)
+    by_path = Makers(then.known["makers"]).by_path(then.frames)
+    return pickle.dumps(History(pasts, operands, by_path, written, frozen))
 
 
 def _is_alike(scene: Scene, then: Scene) -> bool:

@@ -46,7 +46,7 @@ def line_of(scene: Scene, one: Edit) -> str:
     """Where an edit is made, as it is told: the line, and the file if it is another one than that of the failed call."""
     at = scene.location
     elsewhere = f" of {Path(one.filename).name}" if at is None or one.filename != at.filename else ""
-    return f" in line {one.span[0]}{elsewhere}"
+    return f" in line {(one.span[2] if one.kind == 'behind' else None) or one.span[0]}{elsewhere}"
 
 
 def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
@@ -20,24 +20,31 @@ from stablelint.runtime.program.swapped import counterparts, functions_of
 Span = tuple[int, int, int | None, int | None]
 
 
-def span_of(node: ast.expr) -> Span:
-    """The rows and columns of an expression."""
+def span_of(node: ast.expr | ast.stmt) -> Span:
+    """The rows and columns of an expression or a statement."""
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An expression of the program, and what stands in its place."""
+    """An expression or a statement of the program, and what stands in its place."""
 
     filename: str
     span: Span
     text: str
     original: str = ""
+    kind: Literal["expression", "statement", "behind"] = "expression"
 
     @classmethod
-    def of(cls, node: ast.expr, filename: str, text: str) -> Edit:
-        """An edit of an expression of a file."""
-        return cls(filename, span_of(node), text, ast.unparse(node))
+    def of(cls, node: ast.expr | ast.stmt, filename: str, text: str) -> Edit:
+        """An edit of an expression or a statement of a file."""
+        kind: Literal["expression", "statement"] = "statement" if isinstance(node, ast.stmt) else "expression"
+        return cls(filename, span_of(node), text, ast.unparse(node), kind)
+
+    @classmethod
+    def behind(cls, node: ast.stmt, filename: str, text: str) -> Edit:
+        """An edit that adds statements behind one of a file."""
+        return cls(filename, span_of(node), text, ast.unparse(node), "behind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +93,25 @@ def _remake(setting: Setting, frames: list[Frame]) -> None:
 
 
 class _Edited(ast.NodeTransformer):
-    """A tree with edits in it; what is new stands where the old stood."""
+    """A tree with edits in it."""
 
     def __init__(self, edits: list[Edit]) -> None:
-        self._texts = {one.span: one.text for one in edits}
+        self._texts = {(one.span, one.kind): one.text for one in edits}
 
     def visit(self, node: ast.AST) -> Any:
         node = self.generic_visit(node)
-        text = self._texts.pop(span_of(node), None) if isinstance(node, ast.expr) else None
-        if text is None:
+        if isinstance(node, ast.expr):
+            text = self._texts.pop((span_of(node), "expression"), None)
+            return node if text is None else _placed([ast.parse(text, mode="eval").body], node)[0]
+        if not isinstance(node, ast.stmt):
             return node
-        new = ast.parse(text, mode="eval").body
-        for one in ast.walk(new):
-            ast.copy_location(one, node)
-        return new
+        text, more = (self._texts.pop((span_of(node), kind), "") for kind in ("statement", "behind"))
+        first = _placed(ast.parse(text).body, node) if text else [node]
+        return [*first, *_placed(ast.parse(more).body, node)]
+
+
+def _placed(new: list[Any], old: ast.expr | ast.stmt) -> list[Any]:
+    """What is new, where the old stood."""
+    for one in (each for part in new for each in ast.walk(part)):
+        ast.copy_location(one, old)
+    return new

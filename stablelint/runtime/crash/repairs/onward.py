@@ -60,6 +60,12 @@ class Onward:
         """Those of some repairs with which the step goes on."""
         return [met for one in found if can_copy() and isinstance(met := self._tried((one,)), Repair)]
 
+    def likely(self, found: Iterable[Repair]) -> list[Repair]:
+        """Those with which the step goes on; else those of which nothing can be told."""
+        tried = [(one, self._tried((one,)) if can_copy() else None) for one in found]
+        passed = [met for _, met in tried if isinstance(met, Repair)]
+        return passed or [replace(one, untried=True) for one, met in tried if met is None]
+
     def confirmed(self, found: list[Repair]) -> list[Repair]:
         """The repairs with which the program may go on, and what it takes further; else all, with what fails then."""
         if not can_copy():

@@ -43,6 +43,7 @@ class Repair:
     where: str = ""  # it is made, if not in the expression that failed
     until: str = ""  # what fails then
     idle: int = 0  # parameters that an optimizer then steps without a gradient, at most
+    untried: bool = False
 
     @property
     def told(self) -> str:
@@ -53,6 +54,8 @@ class Repair:
             if self.shape and self.kind != "setting" and not (several and " in line " in self.text)
             else ""
         )
+        if self.untried:
+            return text
         passes = "pass" if several else "passes"
         return f"{text} {passes} this call{self.until}" if self.until else f"{text} {passes}{gives}"
 
