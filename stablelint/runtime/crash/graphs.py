@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import torch
 
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import Site
 
 
 def losses(scene: Scene) -> tuple[torch.Tensor, ...]:
@@ -30,3 +33,11 @@ def lost_a_value(node: Any, why: str = "inplace operation") -> bool:
                 if why in str(error):
                     return True
     return False
+
+
+def asked_of(site: Site | None) -> str | None:
+    """What a backward call is asked of, as it is written."""
+    match node_at(site) if site is not None else None:
+        case ast.Call(ast.Attribute(owner, "backward")):
+            return ast.unparse(owner)
+    return None

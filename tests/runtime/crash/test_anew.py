@@ -49,6 +49,26 @@ CASES = {
         "",
         "before that: (3, 2, 8) of (3, 2, 9): self.a(x)",
     ),
+    "a parameter that later gradients need": (
+        HEAD
+        + "net = nn.Sequential(nn.Linear(1, 2), nn.Linear(2, 1))\ntotal = 0.0\nfor scale in (1.0, 2.0):\n"
+        "    fast, x = dict(net.named_parameters()), torch.ones(2, 1)\n"
+        "    loss = torch.func.functional_call(net, fast, (scale * x,)).square().sum()\n"
+        "    slopes = torch.autograd.grad(loss, list(fast.values()), create_graph=True)\n"
+        "    for name, slope in zip(fast, slopes):\n        fast[name] -= 0.1 * slope\n"
+        "    total = total + torch.func.functional_call(net, fast, (x,)).sum()\ntotal.backward()\n",
+        "fast[name] = fast[name] - 0.1 * slope passes",
+        "net[0].weight asks for gradients",
+    ),
+    "an advantage that the critic's step has made old": (
+        HEAD
+        + "actor, critic, x = nn.Linear(2, 1), nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), torch.ones(4, 2)\n"
+        "first, second = (torch.optim.SGD(one.parameters(), lr=0.1) for one in (critic, actor))\n"
+        "advantage = 1 - critic(x)\nadvantage.square().mean().backward(retain_graph=True)\nfirst.step()\n"
+        "loss = (actor(x) * advantage).mean()\nloss.backward()\nsecond.step()\n",
+        "advantage.detach() in line 10 passes",
+        "an optimizer stepped between `critic(x)` and this backward call",
+    ),
     "a head that is frozen with all else": (
         NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
         "    def forward(self, x):\n        return self.head(self.body(x))\n"

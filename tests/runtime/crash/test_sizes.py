@@ -124,7 +124,7 @@ MORE = {
     ),
     "a row that is set": (
         "table = nn.Parameter(torch.ones(3, 2))\ntable[0] = 0.0\n",
-        ("with torch.no_grad(): around the write, if it sets the parameter",),
+        ("with torch.no_grad(): around the write passes",),
     ),
     "features of two layers behind each other": (
         NET + "        self.a, self.b = nn.Conv1d(2, 3, 1), nn.Conv1d(3, 4, 1)\n"
@@ -158,7 +158,7 @@ MORE = {
     ),
     "a mask that is written": (
         "x = torch.ones(3, requires_grad=True).sigmoid()\nx[x > 0.5] = 0\nx.sum().backward()\n",
-        ("x = torch.where(x > 0.5, 0, x)",),
+        ("x = torch.where(x > 0.5, 0, x) in line 6 passes",),
     ),
     "columns that are unpacked as rows": (
         "edges = torch.ones(5, 2)\nfrom_, to = edges\n",

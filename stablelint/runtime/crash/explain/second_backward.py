@@ -15,7 +15,7 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.crash.graphs import losses, lost_a_value
+from stablelint.runtime.crash.graphs import asked_of, losses, lost_a_value
 from stablelint.runtime.crash.provenance.statements import assignment
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, span_of
@@ -57,7 +57,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             other=tuple(other),
         )
     kept = earlier = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
-    first_loss = _value_of(_asked(before.site), scene)
+    first_loss = _value_of(asked_of(before.site), scene)
     reached = {id(one) for one in nodes_of(first_loss.grad_fn)} if first_loss is not None else None
     kept = [one for one in kept if reached is None or id(one) in reached] or kept
     old = [one for one in kept if lost_a_value(one, "after they have already been freed")] or kept
@@ -97,7 +97,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
-    both = [one for one in (_asked(before.site), _asked(user.site if user else None)) if one]
+    both = [one for one in (asked_of(before.site), asked_of(user.site if user else None)) if one]
     if made is not None and user is not None and (told := _cleared(scene, made, user)):
         advice = told
     elif stepped and (
@@ -145,7 +145,7 @@ def _cleared(scene: Scene, made: Location, user: Frame) -> list[str]:
 
 def _detached_once(scene: Scene, site: Site | None, nodes: set[int], earlier: set[int]) -> list[str]:
     """What is detached so that the program goes on, and trains most: a name of the first loss, or all that are earlier."""
-    loss, names = _asked(site) or "", scene.user.names if scene.user is not None else {}
+    loss, names = asked_of(site) or "", scene.user.names if scene.user is not None else {}
     made = (
         assignment(site.code, loss, resolve(site).row) if site is not None and loss.isidentifier() else None
     )
@@ -209,21 +209,13 @@ def _is_done(made: Location, field: str) -> bool:
 
 def _total(user: Frame | None) -> Location | None:
     """The statement that adds to what the failing backward call is asked of."""
-    asked = _asked(user.site) if user is not None else None
+    asked = asked_of(user.site) if user is not None else None
     name = asked.rpartition(".")[2] if asked is not None else ""
     return added_to(user.site.code.co_filename, name) if user is not None and name.isidentifier() else None
 
 
 def _in_one_function(one: Location, other: Location) -> bool:
     return one.filename == other.filename and function_at(one) is function_at(other)
-
-
-def _asked(site: Site | None) -> str | None:
-    """What a backward call is asked of, as it is written."""
-    match node_at(site) if site is not None else None:
-        case ast.Call(ast.Attribute(owner, "backward")):
-            return ast.unparse(owner)
-    return None
 
 
 def _value_of(text: str | None, scene: Scene) -> torch.Tensor | None:

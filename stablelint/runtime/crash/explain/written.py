@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
+from collections.abc import Iterator
+from typing import Any
+
+import torch
 
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at
-from stablelint.runtime.crash.graphs import losses, lost_a_value
+from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.graphs import asked_of, losses, lost_a_value
 from stablelint.runtime.crash.provenance.history import Written, history
+from stablelint.runtime.crash.provenance.statements import assignment
+from stablelint.runtime.crash.repairs.constructors import line_of
+from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward, as_of
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at, statement_at
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
 from stablelint.runtime.tracing.graph import nodes_of, row_of
@@ -51,7 +61,8 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         if at.row in steps:
             made = written.kept.expression
             summary = f"an optimizer stepped between `{made}` and this backward call, which needs the old parameters"
-            advice = [f"compute `{made}` and the loss of it anew after that step"]
+            anew = f"compute `{made}` and the loss of it anew after that step"
+            advice = _detached(scene, written.at) or [anew]
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation("in-place", summary, tuple(because), tuple(advice), other=tuple(other))
@@ -71,41 +82,90 @@ def _shared(written: Written, statement: ast.stmt | None) -> list[str]:
 def _otherwise(scene: Scene, written: Written) -> list[str]:
     """A new tensor where one was written, or else a copy where it was kept, with which the program goes on."""
     statement, kept, function = statement_at(written.at), expression_at(written.kept), function_at(written.at)
-    anew = _out_of_place(ast.unparse(statement)) if statement is not None else []
+    onward, is_kept = Onward(scene, lambda _: []), function is function_at(written.kept)
     gives = any(
         isinstance(one, ast.Return) and one.value is not None for one in ast.walk(function or ast.Pass())
     )
-    if anew and (function is function_at(written.kept) or gives):  # else another name has what was written
-        return anew
+    if is_kept or gives:  # else another name has what was written
+        anew, at = _out_of_place(statement), written.at
+        tried = onward.likely(_rewritten(scene, statement, at, *one) for one in anew if one[1])
+        if told := [one.told for one in tried] or [text for text, code in anew if not code]:
+            return told
     parts = [] if kept is None else [kept] if written.is_result else [*operands_of(kept)]
     copies = (as_of(scene, "{}.clone()", one, written.kept.filename) for one in parts)
-    return [one.told for one in Onward(scene, lambda _: []).through(copies)][:1]
+    return [one.told for one in onward.through(copies)][:1]
 
 
-def _out_of_place(statement: str) -> list[str]:
-    """What makes a new tensor where a statement writes into an old one: `g = g - 1` for `g -= 1`."""
-    try:
-        body = ast.parse(statement).body
-    except SyntaxError:  # a line of a longer statement
+def _detached(scene: Scene, step: Location) -> list[str]:
+    """What the loss that failed is to have without its graph, of which only the optimizer that stepped trains anything."""
+    user, call = scene.user, expression_at(step)
+    owner = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    if user is None or owner is None:
         return []
-    match body:
-        case [ast.AugAssign(ast.Name() as name, operator, value)]:
-            anew = ast.BinOp(ast.Name(name.id, ast.Load()), operator, value)
-            return [f"{name.id} = {ast.unparse(anew)}"]
-        case [ast.Assign([ast.Subscript(ast.Name(name), ast.Compare() | ast.UnaryOp() as mask)], value)]:
-            return [f"{name} = torch.where({ast.unparse(mask)}, {ast.unparse(value)}, {name})"]
-        case [ast.Assign([ast.Subscript(ast.Name(name))])]:
-            return [f"{name} = {name}.clone() before it"]
-        case [ast.Expr(ast.Call() as chain)] if owner := _not_in_place(chain):
-            if isinstance(owner, ast.Subscript):  # a view: to give it a value writes again
-                return [f"{ast.unparse(owner.value)} = {ast.unparse(owner.value)}.clone() before it"]
-            named = isinstance(owner, ast.Name | ast.Attribute)
-            return [f"{ast.unparse(owner)} = {ast.unparse(chain)}"] if named else []
-        case [ast.Assign(value=ast.Call() as chain)] if _not_in_place(chain):
-            return [ast.unparse(body[0])]
-        case [ast.Assign(value=ast.Call())]:
-            return ["inplace=False in what is called there"]
+    groups = getattr(value_of(owner, user.names), "param_groups", ())
+    held = {id(one) for group in groups for one in group["params"]}
+    name = asked_of(user.site) or ""
+    made = assignment(user.site.code, name, resolve(user.site).row) if name.isidentifier() else None
+    parts = [one for one in ast.walk(made) if isinstance(one, ast.Name)] if made is not None else []
+    graphs = {one: getattr(user.names.get(one.id), "grad_fn", None) for one in parts if one.id != name}
+    trained = {one: {*map(id, _leaves(graph))} for one, graph in graphs.items() if graph is not None}
+    cuts = [one for one, leaves in trained.items() if leaves and leaves <= held]
+    repairs = (as_of(scene, "{}.detach()", one, user.site.code.co_filename) for one in cuts)
+    return [one.told for one in Onward(scene, lambda _: []).through(repairs) if not one.idle][:1]
+
+
+def _leaves(graph: Any) -> Iterator[torch.Tensor]:
+    return (node.variable for node in nodes_of(graph) if hasattr(node, "variable"))
+
+
+def _rewritten(scene: Scene, statement: ast.stmt | None, at: Location, text: str, code: str) -> Repair:
+    """Other code in place of a statement."""
+    edits = (Edit.of(statement, at.filename, code),) if statement is not None else ()
+    where = (
+        "".join(line_of(scene, one) for one in edits) if at.row != getattr(scene.location, "row", 0) else ""
+    )
+    return Repair(text, None, revisions=edits, where=where)
+
+
+def _out_of_place(statement: ast.stmt | None) -> list[tuple[str, str]]:
+    """What makes a new tensor where a statement writes into an old one, as it is told, and the statement then.
+
+    `g = g - 1` for `g -= 1`; no statement where none can be written.
+    """
+    whole = ast.unparse(statement) if statement is not None else ""
+    statement = copy.deepcopy(statement)
+    match statement:
+        case ast.AugAssign(ast.Name() | ast.Attribute() | ast.Subscript() as target, operator, value):
+            anew = ast.unparse(ast.Assign([target], ast.BinOp(_read(target), operator, value), lineno=0))
+            copied = _copied(target.value, whole) if isinstance(target, ast.Subscript) else []
+            return [*copied, (anew, anew)]
+        case ast.Assign([ast.Subscript(ast.Name(name), ast.Compare() | ast.UnaryOp() as mask)], value):
+            anew = f"{name} = torch.where({ast.unparse(mask)}, {ast.unparse(value)}, {name})"
+            return [(anew, anew)]
+        case ast.Assign([ast.Subscript(owner)]):
+            return _copied(owner, whole)
+        case ast.Expr(ast.Call() as chain) if (written := _not_in_place(chain)) is not None:
+            if isinstance(written, ast.Subscript):  # a view: to give it a value writes again
+                return _copied(written.value, whole)
+            anew = f"{ast.unparse(written)} = {ast.unparse(chain)}"
+            return [(anew, anew)] if isinstance(written, ast.Name | ast.Attribute) else []
+        case ast.Assign(value=ast.Call() as chain) if _not_in_place(chain):
+            return [(ast.unparse(statement), ast.unparse(statement))]
+        case ast.Assign(value=ast.Call()):
+            return [("inplace=False in what is called there", "")]
     return []
+
+
+def _read(target: ast.expr) -> ast.expr:
+    """A target as it is read."""
+    return ast.parse(ast.unparse(target), mode="eval").body
+
+
+def _copied(owner: ast.expr, whole: str) -> list[tuple[str, str]]:
+    """A copy under the same name, before a statement writes a part of it."""
+    name = ast.unparse(owner)
+    anew = f"{name} = {name}.clone()"
+    return [(f"{anew} before it", f"{anew}\n{whole}")] if isinstance(owner, ast.Name | ast.Attribute) else []
 
 
 def _not_in_place(chain: ast.expr) -> ast.expr | None:
@@ -125,8 +185,19 @@ def one_of_views(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if operand is None or at is None:
         return None
     summary = f"{operand.name} is a view that {_readable(match[1]).lower()} gave, and is written in place"
-    advice = _out_of_place(ast.unparse(at)) or [f"{operand.name} = {operand.owner}.clone() before it"]
+    advice = _instead(scene, _out_of_place(at)) or [f"{operand.name} = {operand.owner}.clone() before it"]
     return Explanation("in-place", summary, advice=tuple(advice), operands=(operand,))
+
+
+def _instead(scene: Scene, ways: list[tuple[str, str]]) -> list[str]:
+    """Other code in place of the failing statement, with which the program goes on."""
+    at, statement = scene.location, scene.statement
+    if at is None or statement is None:
+        return []
+    return [
+        one.told
+        for one in Onward(scene, lambda _: []).likely(_rewritten(scene, statement, at, *one) for one in ways)
+    ]
 
 
 def _readable(node: str) -> str:
@@ -140,14 +211,14 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     """A parameter that is written where gradients are recorded."""
     operands = scene.operands()[:1]
     name = operands[0].name if operands else "a parameter"
-    node = node_at(scene.user.site) if scene.user is not None else None
-    parts = ast.walk(node) if node is not None else ()
-    advice = ["with torch.no_grad(): around the write, if it sets the parameter"]
-    sets = scene.user is not None and isinstance(scene.statement, ast.Assign | ast.Expr)
-    if not sets and not any(
-        isinstance(one, ast.Attribute) and one.attr == "grad" for one in parts
-    ):  # else it is a step
-        advice.append(f"{name}.clone(), if it computes with it")
+    statement = scene.statement
+    sets = "with torch.no_grad(): around the write"
+    ways = [(sets, f"with torch.no_grad():\n    {ast.unparse(statement)}")] if statement is not None else []
+    ways += _out_of_place(statement) if isinstance(statement, ast.AugAssign) else []
+    advice = _instead(scene, ways)[:2] or [sets]
+    if len(advice) > 1:
+        purposes = ", if it sets the parameter", ", if it computes with it"
+        advice = [one + purpose for one, purpose in zip(advice, purposes, strict=True)]
     return Explanation(
         "leaf-in-place",
         f"{name} asks for gradients, and is written while they are recorded",
