@@ -1,7 +1,9 @@
 """What holds for every test."""
 
 import compileall
+import gc
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,10 +23,22 @@ settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 
+# Where Python is told to store nothing, each process would compile what it imports anew; the tests themselves, whose
+# assertions are rewritten before, take longest.
+sys.dont_write_bytecode = False
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Compiles the package once: where Python is told to store nothing, each process of the tests would do so itself."""
+    """Compiles the package once, for the processes that tests start."""
     if not hasattr(config, "workerinput"):
         compileall.compile_dir(Path(stablelint.__file__).parent, quiet=2)
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Has the collector look at what tests make, and not at the thousands of tests and the modules that they have."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +51,6 @@ def servers() -> Iterator[Servers]:
 
 @pytest.fixture
 def forked(servers: Servers) -> Iterator[None]:
-    """The commands of `run` and `verify`, and the calls that this makes, run in forks of a process that has torch."""
+    """The commands of `run`, `compare` and `verify`, and the calls that this makes, run in forks of a process with torch."""
     with servers.running_commands():
         yield
