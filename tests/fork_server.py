@@ -48,6 +48,7 @@ def run(job: dict, output: int) -> int:
     if job["apart"]:
         os.setsid()
     os.chdir(job["folder"])
+    os.environ.clear()  # of what this process was started with
     os.environ.update(job["environment"])
     os.environ["OMP_NUM_THREADS"] = "1"
     sys.path.insert(0, os.getcwd())
@@ -65,7 +66,9 @@ def run(job: dict, output: int) -> int:
         execute(command[command.index(sys.executable) + 1 :] if sys.executable in command else command[-1:])
         status = 0
     except SystemExit as leave:
-        status = int(leave.code or 0)
+        status = leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+        if isinstance(leave.code, str):
+            print(leave.code, file=sys.stderr)
     except BaseException:
         sys.excepthook(*sys.exc_info())
         status = 1

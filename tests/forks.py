@@ -79,11 +79,11 @@ MODULES = (
 
 
 class Servers:
-    """Three processes that fork: two with hash seeds of their own, taken in turn, and one with the seed 0."""
+    """Two processes that fork, one with a hash seed of its own and one with the seed 0, taken in turn."""
 
     def __init__(self) -> None:
         self._all: dict[str, Server] = {}
-        self._turn = cycle(("a", "b"))
+        self._turn = cycle(("random", "0"))
 
     def run(self, command: Sequence[str], plan: Plan, **options: Any) -> int:
         """As `launch.run_process`."""
@@ -91,9 +91,10 @@ class Servers:
 
     @contextmanager
     def running_commands(self) -> Iterator[None]:
-        """Within the context the commands of `run` and `verify`, and the calls that this makes, run in forks."""
+        """Within the context the commands of `run`, `compare` and `verify`, and the calls that this makes, run in forks."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("stablelint.runtime.process.launch.run_process", partial(self.run, extra=_SEEDED))
+            patch.setattr("stablelint.runtime.compare.command.run_process", self.run)
             patch.setattr("stablelint.runtime.verify.runs.command.started", self.started)
             yield
 
@@ -113,9 +114,9 @@ class Servers:
         apart: bool = False,
     ) -> Forked:
         """As `launch.started`."""
-        name = "zero" if "PYTHONHASHSEED" in (extra or {}) else next(self._turn)
-        if name not in self._all:
-            self._all[name] = Server("0" if name == "zero" else "random")
+        seed = "0" if "PYTHONHASHSEED" in (extra or {}) else next(self._turn)
+        if seed not in self._all:
+            self._all[seed] = Server(seed)
         number = 1 if output is None else output if isinstance(output, int) else output.fileno()
         job = {
             "command": command_line(command),
@@ -124,4 +125,4 @@ class Servers:
             "apart": apart,
             "environment": {**os.environ, **(extra or {})},
         }
-        return self._all[name].run(job, number)
+        return self._all[seed].run(job, number)

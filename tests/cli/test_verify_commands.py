@@ -1,4 +1,4 @@
-"""What can stand behind `--`, and fixes that are no rewrite of one expression: real processes."""
+"""What can stand behind `--`, and fixes that are no rewrite of one expression."""
 
 import json
 import sys
@@ -101,14 +101,14 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _project(folder, pkg__losses=LOSSES, pkg__train=TRAIN, tests__test_losses=TESTS)
 
 
-def test_a_module_of_a_package_is_a_command(package: Path) -> None:
+def test_a_module_of_a_package_is_a_command(package: Path, forked: None) -> None:
     document, errors = _verify(package, ["pkg"], ["-m", "pkg.train", "--a", "b c"])
     assert "words --a b c __main__" in errors
     assert _verdicts(document) == {("losses.py", 6): "confirmed"}
     assert document["rerun"]["passed"] is True  # type: ignore[index]
 
 
-def test_a_test_suite_is_a_command_and_may_hold_sites_itself(package: Path) -> None:
+def test_a_test_suite_is_a_command_and_may_hold_sites_itself(package: Path, forked: None) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
     document, errors = _verify(
         package, ["pkg", "tests", "--level", "possible", "--no-rerun", "--again"], command
@@ -117,7 +117,7 @@ def test_a_test_suite_is_a_command_and_may_hold_sites_itself(package: Path) -> N
     assert _verdicts(document) == {("losses.py", 6): "confirmed", ("test_losses.py", 7): "confirmed"}
 
 
-def test_an_order_of_calls_is_proved_by_the_rerun_and_then_written(tmp_path: Path) -> None:
+def test_an_order_of_calls_is_proved_by_the_rerun_and_then_written(tmp_path: Path, forked: None) -> None:
     folder = _project(tmp_path, train=LOOP)
     document, _ = _verify(folder, ["train.py", "--select", "SL406"], ["train.py"])
     assert _verdicts(document) == {("train.py", 14): "confirmed"}
@@ -129,7 +129,7 @@ def test_an_order_of_calls_is_proved_by_the_rerun_and_then_written(tmp_path: Pat
     assert lines[13:15] == ["    scaler.unscale_(optimizer)", "    clip_grad_norm_(model.parameters(), 1.0)"]
 
 
-def test_a_loss_that_is_fed_the_wrong_thing_is_proved_by_its_value(tmp_path: Path) -> None:
+def test_a_loss_that_is_fed_the_wrong_thing_is_proved_by_its_value(tmp_path: Path, forked: None) -> None:
     folder = _project(tmp_path, train=INTERFACE)
     document, _ = _verify(folder, ["train.py", "--select", "SL301"], ["train.py"])
     (site,) = document["sites"]  # type: ignore[misc]
