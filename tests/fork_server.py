@@ -56,12 +56,10 @@ def run(job: dict, output: int) -> int:
         fresh.seed()
     ends: list = []
     atexit.register = lambda function, *args: ends.append((function, args)) or function
-    plan = Plan(**job["plan"])
     os.environ[install._RELAUNCHED] = str(os.getpid())
     try:
-        if plan.early is not None:
-            named(plan.early)(plan)
-        importlib.import_module(plan.child).start(plan)
+        if job["plan"] is not None:
+            start(Plan(**job["plan"]))
         command = job["command"]
         execute(command[command.index(sys.executable) + 1 :] if sys.executable in command else command[-1:])
         status = 0
@@ -78,6 +76,13 @@ def run(job: dict, output: int) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     return status
+
+
+def start(plan: Plan) -> None:
+    """What a plan names is armed, as where a process begins with one."""
+    if plan.early is not None:
+        named(plan.early)(plan)
+    importlib.import_module(plan.child).start(plan)
 
 
 def execute(words: list[str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import cycle
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
@@ -115,8 +116,6 @@ class Servers:
     ) -> Forked:
         """As `launch.started`."""
         seed = "0" if "PYTHONHASHSEED" in (extra or {}) else next(self._turn)
-        if seed not in self._all:
-            self._all[seed] = Server(seed)
         number = 1 if output is None else output if isinstance(output, int) else output.fileno()
         job = {
             "command": command_line(command),
@@ -125,4 +124,23 @@ class Servers:
             "apart": apart,
             "environment": {**os.environ, **(extra or {})},
         }
-        return self._all[seed].run(job, number)
+        return self._server(seed).run(job, number)
+
+    def printed(self, program: Path, *words: str) -> str:
+        """What a program prints that runs in a fork and in its folder, with nothing that watches it."""
+        job = {
+            "command": [sys.executable, str(program), *words],
+            "plan": None,
+            "folder": str(program.parent),
+            "apart": False,
+            "environment": dict(os.environ),
+        }
+        with TemporaryFile() as output:
+            self._server("0").run(job, output.fileno()).wait()
+            output.seek(0)
+            return output.read().decode()
+
+    def _server(self, seed: str) -> Server:
+        if seed not in self._all:
+            self._all[seed] = Server(seed)
+        return self._all[seed]

@@ -11,6 +11,7 @@ from stablelint.runtime.verify.outcome import Run
 from stablelint.runtime.verify.runs.command import Captured
 from stablelint.runtime.verify.site import Request, Site, Verdict
 from stablelint.runtime.verify.verify import Verification, verify
+from tests.forks import Servers
 from tests.runtime.verify.parallel import DISTRIBUTED, KINDS
 from tests.runtime.verify.programs import site_at
 from tests.runtime.verify.runs.test_capture import capture
@@ -52,7 +53,7 @@ def test_every_rank_of_torchrun_is_watched(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def kinds(tmp_path_factory: pytest.TempPathFactory) -> Kinds:
+def kinds(tmp_path_factory: pytest.TempPathFactory, servers: Servers) -> Kinds:
     folder = tmp_path_factory.mktemp("kinds")
     path = folder / "kinds.py"
     path.write_text(KINDS, encoding="utf-8")
@@ -62,7 +63,8 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Kinds:
     }
     scale = {"m": "0.0", "s": "scale"}
     sites["normal"] = site_at(path, "torch.distributions.Normal(0.0, scale)", None, scale)
-    ending, _, found = capture(folder, sites, [sys.executable, "kinds.py"])
+    with servers.running_commands():
+        ending, _, found = capture(folder, sites, [sys.executable, "kinds.py"])
     return ending, found, sites, (folder / "output.txt").read_text()
 
 

@@ -7,6 +7,8 @@ import pytest
 import torch
 from cli.here import run_here
 
+from tests.forks import Servers
+
 LOSSES = """\
 import absent_package
 import argparse
@@ -152,12 +154,13 @@ for row in range(1, 4):
 
 
 @pytest.fixture(scope="module")
-def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+def sites(tmp_path_factory: pytest.TempPathFactory, servers: Servers) -> dict[str, dict[str, object]]:
     folder = tmp_path_factory.mktemp("made")
     (folder / "pyproject.toml").write_text("[tool.stablelint]\n", encoding="utf-8")
     (folder / "factor.txt").write_text("2.0", encoding="utf-8")
     (folder / "losses.py").write_text(LOSSES, encoding="utf-8-sig")
-    done = run_here(folder, "verify", "--no-cache", "-q", "losses.py", "--output-format", "json")
+    with servers.running_commands():
+        done = run_here(folder, "verify", "--no-cache", "-q", "losses.py", "--output-format", "json")
     assert done.code in (0, 1), done.err
     kept = json.loads((folder / ".stablelint" / "observations.json").read_text(encoding="utf-8"))
     assert {row["origin"] for row in kept["observations"]} == {"made"}
