@@ -10,7 +10,7 @@ DOMAINS = frozenset({"SL101", "SL102", "SL104"})
 
 def statuses(code: str) -> set[Status]:
     """How the obligations of logarithms, divisors and what else has an edge stand."""
-    found = report(code, imports=f"import numpy as np\n{IMPORTS}")
+    found = report(code, imports=f"import math\nimport numpy as np\n{IMPORTS}")
     return {d.status for d in (*found.diagnostics, *found.discharged) if d.code in DOMAINS}
 
 
@@ -30,6 +30,10 @@ PROVED = {
     ),
     "a kernel over several lengths to each side": (
         "def f(x, s):\n    t = torch.arange(-3 * s, 3 * s + 1)\n    g = torch.exp(-x**2 * (t / 4) ** 2)\n"
+        "    return g / g.sum()"
+    ),
+    "a kernel that is listed tap by tap": (
+        "def f(n: int):\n    g = torch.tensor([math.exp(-((i - n // 2) ** 2) / 3) for i in range(n)])\n"
         "    return g / g.sum()"
     ),
     "a kernel of an odd number of steps": (
@@ -62,6 +66,22 @@ NOT_PROVED = {
     "a kernel that may stand beside its centre": (
         "def f(n: int, m: int):\n    t = torch.arange(n) - m // 2\n    g = torch.exp(-t.pow(2) / 3)\n"
         "    return g / g.sum()"
+    ),
+    "a list that leaves the tap at the centre out": (
+        "def f(n: int, m: int):\n    g = torch.tensor([math.exp(-((i - n // 2) ** 2) / 3) for i in range(n) if i < m])\n"
+        "    return g / g.sum()"
+    ),
+    "a list of taps around the centre of others": (
+        "def f(n: int, m: int):\n    g = torch.tensor([math.exp(-((i - m // 2) ** 2) / 3) for i in range(n)])\n"
+        "    return g / g.sum()"
+    ),
+    "a list of taps that count from 1": (
+        "def f(n: int, m: int):\n    g = torch.tensor([math.exp(-((i - n // 2) ** 2) / 3) for i in range(1, n)])\n"
+        "    return g / g.sum()"
+    ),
+    "a list beside the tap of a loop around it": (
+        "def f(n: int, m: int):\n    for i in range(n):\n"
+        "        g = torch.tensor([math.exp(-((i - n // 2) ** 2) / 3) for _ in range(m)])\n        yield g / g.sum()"
     ),
     "a kernel that starts behind its centre": (
         "def f(r: int):\n    t = torch.arange(r, r + 1)\n    g = torch.exp(-0.5 * t**2)\n    return g / g.sum()"

@@ -68,6 +68,7 @@ def _of_range(counted: Value, target: ast.expr, frame: Frame) -> Value:
         index = _index(first.lo, stop.interval.hi - 1, has_zero, target, frame)
     else:
         index = _index(stop.interval.lo + 1, first.hi, stop.constant() == -1, target, frame)
+    index.data = counted
     _keep_apart(index, stop, 1, not ascends, frame)
     if start is not None:
         _keep_apart(index, start, 0, ascends, frame)

@@ -1,20 +1,29 @@
-"""Whole numbers around a centre, as the taps of a kernel have them: `arange(n) - n // 2` holds a 0."""
+"""Whole numbers around a centre, as the taps of a kernel have them: `arange(n) - n // 2` holds a 0.
+
+So does `[i - n // 2 for i in range(n)]`, whose loop variable stands for the taps.
+"""
 
 from __future__ import annotations
 
-from stablelint.analysis.values.value import Kind, Value
-from stablelint.analysis.values.views import stripped
+import ast
+
+from stablelint.analysis.values.value import Attained, Kind, Value
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.interval import Interval
 from stablelint.numerics.ranges import range_of
 
-_SCALED = frozenset("mul div neg pow square abs exp".split())  # of what lies at the centre and of numbers
+_SCALED = frozenset(
+    "mul div neg pow square abs exp math.exp".split()
+)  # of what lies at the centre and of numbers
 _DEPTH = 8
 
 
 def at_centre(value: Value, depth: int = _DEPTH) -> Interval | None:
     """Where the element lies at the centre of the steps that a value is made of; None where it is made otherwise."""
     value = stripped(value)
+    if value.op == "tensor" and (listed := _for_each_tap(value.operands.get("data"))) is not None:
+        return at_centre(listed, depth)
     if _is_centred(value):
         return Interval.point(0.0)
     if _is_shifted(value):
@@ -22,7 +31,7 @@ def at_centre(value: Value, depth: int = _DEPTH) -> Interval | None:
     parts = list(value.operands.values())
     if value.op not in _SCALED or not depth:
         return None
-    inner = [part for part in parts if part.kind is not Kind.NUMBER]
+    inner = [part for part in parts if part.kind is not Kind.NUMBER or _is_made_of_taps(part)]
     scaled = {"mul": inner, "div": parts[:1]}.get(value.op, [])
     if any(at_centre(part, depth - 1) == Interval.point(0.0) for part in scaled):
         return Interval.point(0.0)  # whatever it is multiplied or divided by
@@ -31,7 +40,23 @@ def at_centre(value: Value, depth: int = _DEPTH) -> Interval | None:
     ranges = [found if part in inner else part.interval for part in parts]
     if value.op == "div":
         ranges[1] = ranges[1].without_zero() or ranges[1]  # which is for that quotient to answer for
-    return range_of(value.op, ranges, {}, FLOAT32)
+    return range_of(value.op.removeprefix("math."), ranges, {}, FLOAT32)
+
+
+def _for_each_tap(listed: Value | None) -> Value | None:
+    """The element of a list that a comprehension makes for each of the taps that it is made of; None of other lists."""
+    made = None if listed is None or listed.op != "list_of" else listed.node
+    if (
+        listed is None or not isinstance(made, ast.ListComp) or listed.zero is Attained.EXACT
+    ):  # some are left out
+        return None
+    targets = [generator.target for generator in made.generators]
+    taps = [part for part in behind(listed.operands["element"]) if part.op == "loop_index"]
+    return listed.operands["element"] if all(tap.node in targets for tap in taps) else None
+
+
+def _is_made_of_taps(number: Value) -> bool:
+    return any(part.op == "loop_index" for part in behind(number))
 
 
 def _is_centred(value: Value) -> bool:
@@ -65,7 +90,9 @@ def _is_shifted(value: Value) -> bool:
 
 
 def count_of(taps: Value) -> Value | None:
-    """The number of taps that count from 0: the only bound of `arange(n)`."""
+    """The number of taps that count from 0: the only bound of `arange(n)` or `range(n)`."""
+    if taps.op == "loop_index" and isinstance(taps.data, Value):
+        return taps.data.operands["stop"] if taps.data.operands.keys() == {"stop"} else None
     bounds = _bounds(taps) if taps.op == "arange" else []
     return bounds[0] if len(bounds) == 1 else None
 
