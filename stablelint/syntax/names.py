@@ -90,6 +90,12 @@ def bound_by(node: ast.AST) -> Iterator[str]:
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 
 
+def names_in(tree: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    """The names anywhere in a tree; of a `context`, those that it reads or writes."""
+    named = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+    return {node.id for node in named if isinstance(node.ctx, context)}
+
+
 def base_name(node: ast.AST) -> str:
     """The name from which an expression reads its value, by attributes, items and calls of methods; "" for none."""
     while isinstance(node, ast.Subscript | ast.Attribute | ast.Call):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,18 +74,25 @@ def _naming_takers(item: Diagnostic, group: Sequence[Diagnostic], texts: Texts, 
         path: _defined_around(texts[path], edits) for path, edits in files.items() if path != item.filename
     }
     known = {one.filename for one in group}.union(files)
-    takers: list[str] = []
-    for one in discover([root], Settings(root=Path(root))).files:
-        with suppress(OSError):
-            data = [Path(one.path).read_bytes()] if one.path not in known else []
-            if any(is_taken_from(path, of, data) for path, of in names.items() if of):
-                takers.append(os.path.relpath(one.path, root))
+    takers = [
+        os.path.relpath(one, root)
+        for one, data in others(root, known)
+        if any(is_taken_from(path, of, [data]) for path, of in names.items() if of)
+    ]
     if not takers:
         return item
     what = " and ".join(f"`{name}`" for name in sorted(frozenset().union(*names.values())))
     said = f"{', '.join(sorted(takers))}, too, {'takes' if len(takers) == 1 else 'take'} {what}"
     caution = f"{item.fix.caution}; {said}" if item.fix.caution else said
     return replace(item, fix=item.fix._replace(caution=caution))
+
+
+def others(root: str, known: Container[str]) -> Iterator[tuple[str, bytes]]:
+    """The other files of a project, and what they hold."""
+    for one in discover([root], Settings(root=Path(root))).files:
+        with suppress(OSError):
+            if one.path not in known:
+                yield one.path, Path(one.path).read_bytes()
 
 
 def _defined_around(text: bytes, edits: Iterable[Edit]) -> frozenset[str]:

@@ -60,7 +60,7 @@ class Callers:
             for file, data in self._unread.values()
             if any(name in data for name in names) or any(shows(data, fact) for fact in scoped)
         ]
-        for file, outcome in pool.run(partial(_glimpser, self._root), naming, self._jobs):
+        for file, outcome in pool.run(partial(partial, _glimpse, self._root), naming, self._jobs):
             _, data = self._unread.pop(file.path)
             if not isinstance(outcome, FileReport):
                 continue
@@ -106,10 +106,6 @@ def _names_of(place: Place) -> Iterator[str]:
         with suppress(OSError, SyntaxError, ValueError):
             body = ast.parse(Path(path).read_bytes()).body
             yield from (node.name for node in body if isinstance(node, ast.FunctionDef))
-
-
-def _glimpser(root: str) -> pool.Task:
-    return partial(_glimpse, root)
 
 
 def _glimpse(root: str, path: str) -> FileReport:

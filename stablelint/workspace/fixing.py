@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stablelint.config import Settings
 from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Level, Passes, Problem
 from stablelint.syntax.relevance import is_checked
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool
-from stablelint.workspace.across import Joint, files_of, fix_across
+from stablelint.workspace.across import Joint, files_of, fix_across, others
 from stablelint.workspace.baseline import unknown
 from stablelint.workspace.examine import NOTHING_RECEIVED, Examiner, Scope, setup
-from stablelint.workspace.files.discover import Candidate, discover
+from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.notebooks import python_at
 from stablelint.workspace.selection import Selection
 from stablelint.workspace.session import Request
@@ -173,15 +171,11 @@ def _without_unread(path: str, before: bytes, after: bytes, scope: Scope) -> byt
 
     if after == before or not path.endswith(".py") or os.path.basename(path) == "__init__.py":
         return after
-    return without_unread(before, after, lambda names: is_taken_from(path, names, _others(path, scope.root)))
-
-
-def _others(path: str, root: str) -> Iterator[bytes]:
-    """The texts of the other files of a project."""
-    for item in discover([root], Settings(root=Path(root))).files:
-        with suppress(OSError):
-            if item.path != path:
-                yield Path(item.path).read_bytes()
+    return without_unread(
+        before,
+        after,
+        lambda names: is_taken_from(path, names, (data for _, data in others(scope.root, {path}))),
+    )
 
 
 def _fixed(examiner: Examiner, scope: Scope, wanted: Wanted, path: str, before: bytes) -> FileFix | Problem:

@@ -52,8 +52,7 @@ def dense(tensor: torch.Tensor) -> torch.Tensor:
     values = tensor.detach()
     if hasattr(values, "to_local"):
         values = values.to_local()
-    if values.layout is not torch.strided:
-        values = values.to_dense()
+    values = values.to_dense()
     if values.is_complex():
         values = torch.view_as_real(values)
     return values.double() if values.dtype in (torch.float64, torch.int64) else values.float()
@@ -69,8 +68,7 @@ def sample_of(tensor: torch.Tensor) -> torch.Tensor:
 
 def fingerprint(tensor: torch.Tensor) -> bytes:
     """A hash of dtype, shape and elements."""
-    values = tensor.detach().cpu()
-    values = (values.to_dense() if values.layout is not torch.strided else values).contiguous()
+    values = tensor.detach().cpu().to_dense().contiguous()
     digest = hashlib.blake2b(f"{values.dtype}{tuple(values.shape)}".encode(), digest_size=16)
     digest.update(values.flatten().view(torch.uint8).numpy().tobytes() if values.numel() else b"")
     return digest.digest()

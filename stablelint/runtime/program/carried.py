@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 
+from stablelint.syntax.names import names_in
+
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -88,9 +90,7 @@ class _Order(ast.NodeVisitor):
     def _inner(self, node: ast.AST) -> None:
         # A nested function reads what it encloses when called; that it is called at once is the safe guess.
         own = {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
-        for name in ast.walk(node):
-            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Load):
-                self.early |= {name.id} - own - self.written
+        self.early |= names_in(node, ast.Load) - own - self.written
 
     def _statements(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:

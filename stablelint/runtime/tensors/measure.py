@@ -97,8 +97,7 @@ def statistics_of(tensor: torch.Tensor, name: str, norm: bool = False) -> Operan
     values = tensor.detach()
     if hasattr(values, "to_local"):
         values = values.to_local()
-    if values.layout is not torch.strided:
-        values = values.to_dense()
+    values = values.to_dense()
     if values.is_complex():
         values = values.abs()
     floating = values.is_floating_point()

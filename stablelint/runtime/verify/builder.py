@@ -13,6 +13,7 @@ from stablelint.diagnostic import Applicability, Diagnostic, Span, edited
 from stablelint.runtime.program.nodes import blocks_around, enclosing
 from stablelint.runtime.verify.replay.expression import NotReplayableError, parse_expression, substituted
 from stablelint.runtime.verify.site import Kind, Site
+from stablelint.syntax.names import names_in
 from stablelint.syntax.source import Source, SourceError, parse
 
 _LOOP_FAMILIES = ("amp", "training")  # their rules speak of statements, not of one expression
@@ -231,12 +232,7 @@ def _spelled(text: str, values: Mapping[str, ast.expr]) -> str:
 
 
 def _free(text: str) -> set[str]:
-    return _names(parse_expression(text), ast.Load)
-
-
-def _names(tree: ast.AST, context: type[ast.expr_context]) -> set[str]:
-    names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-    return {node.id for node in names if isinstance(node.ctx, context)}
+    return names_in(parse_expression(text), ast.Load)
 
 
 def _inlined(original: str, fixed: str, tree: ast.Module, text: Source, span: Span) -> str | None:
@@ -267,9 +263,9 @@ def _bindings_before(tree: ast.Module, text: Source, span: Span) -> dict[str, as
     for block, index in blocks_around(enclosing(tree, start.row) or tree, start.row, column):
         around = block[index] if isinstance(block[index], ast.For | ast.AsyncFor | ast.While) else None
         for node in [*block[:index], *([around] if around else [])]:
-            stored = _names(node, ast.Store)
+            stored = names_in(node, ast.Store)
             values = {
-                name: one for name, one in values.items() if not stored & {name, *_names(one, ast.Load)}
+                name: one for name, one in values.items() if not stored & {name, *names_in(one, ast.Load)}
             }
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import translate
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
@@ -104,9 +105,9 @@ class IgnoreRules:
 
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
-    def entering(self, folder: str) -> IgnoreRules:
+    def entering(self, folder: str, file: str = _GITIGNORE) -> IgnoreRules:
         """The rules that hold inside `folder`, which has an ignore file."""
-        spec = _read(os.path.join(folder, _GITIGNORE))
+        spec = _read(os.path.join(folder, file))
         return self if spec is None else IgnoreRules(((folder, spec), *self.levels))
 
     def ignores(self, path: str, folder: bool) -> bool:
@@ -121,19 +122,12 @@ class IgnoreRules:
 
 def _above(folder: str) -> IgnoreRules:
     """The rules that reach `folder` from the folders above it, up to the root of its repository."""
-    chain: list[str] = []
-    current = folder
-    while not os.path.exists(os.path.join(current, ".git")):
-        parent = os.path.dirname(current)
-        if parent == current:
-            return IgnoreRules()  # not in a repository: files above are nobody's business
-        chain.append(parent)
-        current = parent
-    rules = IgnoreRules()
-    exclude = _read(os.path.join(current, ".git", "info", "exclude"))
-    if exclude is not None:
-        rules = IgnoreRules(((current, exclude),))
-    for parent in reversed(chain):
+    folders = [folder, *map(str, Path(folder).parents)]
+    top = next((at for at, one in enumerate(folders) if os.path.exists(os.path.join(one, ".git"))), None)
+    if top is None:
+        return IgnoreRules()  # not in a repository: files above are nobody's business
+    rules = IgnoreRules().entering(folders[top], os.path.join(".git", "info", "exclude"))
+    for parent in reversed(folders[1 : top + 1]):
         rules = rules.entering(parent)
     return rules
 

@@ -237,9 +237,7 @@ def _chunks(first: torch.Tensor, second: torch.Tensor) -> Iterator[tuple[int, to
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:
-    if tensor.is_quantized:
-        return tensor.dequantize()
-    return tensor if tensor.layout is torch.strided else tensor.to_dense()
+    return tensor.dequantize() if tensor.is_quantized else tensor.to_dense()
 
 
 def _wide(tensor: torch.Tensor) -> torch.Tensor:

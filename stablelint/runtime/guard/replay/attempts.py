@@ -33,6 +33,7 @@ from stablelint.runtime.tensors.names import parameters_of
 from stablelint.runtime.tracing import hooks
 from stablelint.runtime.tracing.bound import Attempt, bind, bind_loop, bind_target, items_from
 from stablelint.runtime.tracing.patches import in_own_thread, replaced
+from stablelint.syntax.names import names_in
 
 _ATTEMPTS = 4
 # Words to go back beyond what the last replay drew, where the numbers drawn decide how many follow: replays come ever
@@ -262,11 +263,7 @@ def _renewals(region: Region) -> list[ast.stmt]:
     for statement in region.tail:
         if not isinstance(statement, (ast.Assign, ast.AugAssign)):
             continue
-        names = {
-            node.id
-            for node in ast.walk(statement)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
+        names = names_in(statement, ast.Store)
         calls = [node for node in ast.walk(statement) if isinstance(node, ast.Call)]
         plain = all(isinstance(call.func, ast.Attribute) and call.func.attr in _PLAIN for call in calls)
         if names and names <= region.carried and plain:

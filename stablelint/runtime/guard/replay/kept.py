@@ -156,7 +156,10 @@ def _write_tensor(one: torch.Tensor, before: _State) -> None:
 def _of_numpy() -> Iterator[tuple[type, _Way]]:
     numpy = sys.modules.get("numpy")
     if numpy is not None and "numpy.random" in sys.modules:
-        yield numpy.ndarray, _Way(_read_array, _write_array, reliable=False)
+        yield (
+            numpy.ndarray,
+            _Way(_read_array, lambda one, before: one.__setitem__(..., before[0]), reliable=False),
+        )
         yield (
             numpy.random.Generator,
             _Way(
@@ -170,10 +173,6 @@ def _of_numpy() -> Iterator[tuple[type, _Way]]:
 
 def _read_array(one: Any) -> _State:
     return (one.copy(),) if one.flags.writeable and one.nbytes <= _MOST_BYTES else ()
-
-
-def _write_array(one: Any, before: _State) -> None:
-    one[...] = before[0]
 
 
 def _of_state(get: str, put: str) -> _Way:

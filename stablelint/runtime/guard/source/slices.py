@@ -17,7 +17,7 @@ from stablelint.runtime.program.location import cells_before
 from stablelint.runtime.program.nodes import SCOPES, blocks_around, is_top_level, owner_of
 from stablelint.runtime.program.region import FieldPath, Region
 from stablelint.runtime.tensors.measure import badness_of, tensors_in
-from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name, names_in
 
 _LOOPS = (ast.For, ast.While)
 _NO_HOLDERS = (
@@ -127,8 +127,7 @@ def _read(
     statement: ast.stmt, values: Mapping[str, object], is_anew: Callable[[object], bool]
 ) -> frozenset[str]:
     """Names that a statement reads and that hold values which are to be made anew."""
-    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    return frozenset(name for name in names if is_anew(values.get(name)))
+    return frozenset(name for name in names_in(statement) if is_anew(values.get(name)))
 
 
 def _path_to(statement: ast.stmt, position: tuple[int | None, ...]) -> FieldPath:

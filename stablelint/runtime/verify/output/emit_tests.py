@@ -20,6 +20,7 @@ from stablelint.runtime.verify.replay.namespace import ALLOWED, imported
 from stablelint.runtime.verify.replay.values import Opaque, Value
 from stablelint.runtime.verify.site import Site, Verdict
 from stablelint.runtime.verify.verify import Verification
+from stablelint.syntax.names import names_in
 
 _ORIGINS = {
     "search": "reached by a search over inputs",
@@ -160,8 +161,7 @@ def _test(site: Site, verdict: Verdict, witness: Result, replayer: Replayer, pat
 
 def _imports(tree: ast.Module, code: str) -> Iterator[str]:
     yield from ("import ast", "from pathlib import Path", "", "import pytest", "import torch")
-    parts = (node for line in code.splitlines() for node in ast.walk(ast.parse(line)))
-    used = {node.id for node in parts if isinstance(node, ast.Name)}
+    used = {name for line in code.splitlines() for name in names_in(ast.parse(line))}
     seen = {"torch", "ast", "Path", "pytest"}
     for package, name, alone in imported(tree):
         if name in used - seen and package in ALLOWED:

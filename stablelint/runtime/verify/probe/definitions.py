@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from stablelint.syntax.names import names_in
+
 
 def only_definitions(tree: ast.Module, whole: bool = False) -> None:
     """Leave imports, definitions and constants in a tree, in place; one that raises is as if it were not there.
@@ -49,7 +51,7 @@ def _calls_own(node: ast.stmt, body: list[ast.stmt]) -> bool:
     """Whether a statement calls a function or a class that the module defines."""
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     own = {each.name for each in body if isinstance(each, kinds)}
-    return any(isinstance(part, ast.Name) and part.id in own for part in ast.walk(node))
+    return not names_in(node).isdisjoint(own)
 
 
 def _nothing(place: ast.stmt) -> ast.stmt:

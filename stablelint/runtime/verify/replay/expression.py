@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from types import CodeType
 
-from stablelint.syntax.names import is_literal
+from stablelint.syntax.names import is_literal, names_in
 from stablelint.syntax.signatures import parameters
 
 _SPARES = 12
@@ -157,8 +157,7 @@ class _Atoms(ast.NodeVisitor):
         self._visit_scope(node, (part.arg for part in parameters(node.args)))
 
     def _comprehension(self, node: ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp) -> None:
-        targets = (part for generator in node.generators for part in ast.walk(generator.target))
-        self._visit_scope(node, (part.id for part in targets if isinstance(part, ast.Name)))
+        self._visit_scope(node, set[str]().union(*(names_in(part.target) for part in node.generators)))
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
 
@@ -245,7 +244,7 @@ def _used(
     for tree in trees:
         _forbid(tree)
         reduced = _as_variables(tree, names)
-        used |= {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
+        used |= names_in(reduced)
         atoms = _Atoms(known | frozenset(names.values()), opaque)
         atoms.visit(reduced)
         further |= dict.fromkeys(atoms.found)
@@ -290,6 +289,6 @@ def compile_expression(text: str, variables: Mapping[str, str]) -> Expression:
         code = compile(wrapped, "<site>", "eval")
     except (SyntaxError, ValueError) as error:
         raise NotReplayableError(f"cannot be compiled: {error}") from error
-    present = {node.id for node in ast.walk(reduced) if isinstance(node, ast.Name)}
+    present = names_in(reduced)
     operands = {name: source for name, source in variables.items() if name in present}
     return Expression(text, ast.unparse(reduced), code, operands)

@@ -12,11 +12,13 @@ import builtins
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from itertools import groupby
 
 import torch
 
 from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.verify.probe.transform import END, HELPERS, SNAP
+from stablelint.syntax.names import names_in
 
 NAME = "_stablelint_part"
 _METHODS = frozenset(name for kind in (torch.Tensor, str, list, dict) for name in dir(kind))
@@ -158,13 +160,7 @@ def names_read(node: ast.AST) -> set[str]:
     """The names that are read in a tree, and bound nowhere in its own scopes."""
     nodes = list(_walked(node))
     own = {each.arg for each in nodes if isinstance(each, ast.arg)}
-    own |= {
-        name.id
-        for each in nodes
-        if isinstance(each, ast.comprehension)
-        for name in ast.walk(each.target)
-        if isinstance(name, ast.Name)
-    }
+    own = own.union(*(names_in(each.target) for each in nodes if isinstance(each, ast.comprehension)))
     loaded = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
     changed = (each.target for each in nodes if isinstance(each, ast.AugAssign))
     return (loaded | {each.id for each in changed if isinstance(each, ast.Name)}) - own
@@ -272,11 +268,6 @@ def _lacking(body: Sequence[ast.stmt], bound: set[str]) -> dict[str, None]:
 
 def _ranges(rows: Sequence[int]) -> str:
     """`lines 3, 5-7`."""
-    runs: list[list[int]] = []
-    for row in rows:
-        if runs and row == runs[-1][-1] + 1:
-            runs[-1].append(row)
-        else:
-            runs.append([row])
+    runs = [[row for _, row in run] for _, run in groupby(enumerate(rows), lambda at: at[1] - at[0])]
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
     return f"line{'s' if len(rows) > 1 else ''} {', '.join(texts)}"
