@@ -54,7 +54,7 @@ _MODAL = tuple("Dropout BatchNorm SyncBatchNorm AlphaDropout FeatureAlphaDropout
 _WEIGHTS = ("pretrained", "weights")
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
 _DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled create_graph".split())
-_DRAWS = having("draw")
+_MADE_UP = having("draw", "create")  # no data
 _RECORDED = "evaluation records a graph that nothing uses: no_grad is missing"
 _NEVER = "the model is trained in evaluation mode: dropout and batch normalisation are off, and nothing calls train()"
 _TOO_LATE = "this pass is run in evaluation mode and trained on: train() comes after it"
@@ -99,7 +99,7 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
                 root
             ):
                 continue  # dropout is wanted there
-            if off or (isinstance(root, ast.Module) and not trains and not _is_drawn(call, root, module)):
+            if off or (isinstance(root, ast.Module) and not trains and not _is_tried_out(call, root, module)):
                 depends = _depends_on_mode(call, review) if modal is None else modal
                 if depends is not False:
                     yield site_at(review, rule, call, shown=off and bool(depends))
@@ -280,7 +280,7 @@ def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
 def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: str) -> bool:
     """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
     loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
-    alone = isinstance(root, ast.Module) and not _is_drawn(call, root, module)
+    alone = isinstance(root, ast.Module) and not _is_tried_out(call, root, module)
     tried = around(call, root, ast.Assert) or is_test(root)
     if graph_is_off(call, root) or tried or not (loops or alone):
         return False
@@ -297,11 +297,11 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
     )
 
 
-def _is_drawn(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
-    """Whether a model is given random numbers alone, which nobody has saved."""
+def _is_tried_out(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a model is given numbers alone that are drawn or written out, which nobody has saved."""
     given = (bound_to(spelled(one), call, root) or one for one in arguments(call))
     return bool(arguments(call)) and all(
-        any(operation_of(made, module) in _DRAWS for made in calls_below(one)) for one in given
+        any(operation_of(made, module) in _MADE_UP for made in calls_below(one)) for one in given
     )
 
 

@@ -27,6 +27,7 @@ from stablelint.matchers.names import (
     bound_to,
     defined,
     functions_naming,
+    is_without_graph,
     made_by,
     makers_of,
     operand_of,
@@ -172,18 +173,27 @@ def swapped_operands(review: Review, rule: Rule) -> Sites:
         given, target = value.operands.get("input"), value.operands.get("target")
         if given is None or target is None or given.op in _SCORED:
             continue
-        is_label = _is_label(given, scope_of(frame), is_trained=id(value) in backed)
+        root = scope_of(frame)
+        is_label = _is_label(given, root, is_trained=id(value) in backed)
         parts = made_from([target], stops=("detach", "argmax", "one_hot"))  # of scores, these are labels
         # Whatever is called with something gives the output then.
         sure = stripped(given, _MOVED).op in _LABELS
         scored = any(
             v.op in _SCORED or runs_module(v.node, models) or (sure and v.op.startswith("call."))
             for v in parts
+            if not _is_taught(v, value, root)
         )
         if (is_label and scored) or (stripped(target, _MOVED).op in _NO_TARGETS and given.op in _UNCOMPUTED):
             anchor = call_into(value.node, scope_of(review.frame), review)
             if anchor is not None or value.module is review.module:
                 yield make_site(review, rule, (value, frame), {"x": given, "y": target}, anchor=anchor)
+
+
+def _is_taught(value: Value, loss: Value, root: ast.AST) -> bool:
+    """Whether a value is computed without a graph for a loss that has one: what a teacher gives is a target."""
+    if value.node is None or loss.node is None or value.module is not loss.module:
+        return False
+    return is_without_graph(value.node, root) and not is_without_graph(loss.node, root)
 
 
 def _is_label(value: Value, root: ast.AST, *, is_trained: bool) -> bool:

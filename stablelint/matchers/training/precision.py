@@ -96,8 +96,9 @@ def _doubles_in(value: Value) -> Value | None:
             inner = (_doubles_in(v) for v in one.operands.values() if v.kind is Kind.TENSOR)
             return next(filter(None, inner), one)
         elif one.dtype is None and one.op in _COMPUTING:
-            # What is written in place keeps its own type: `x.copy_(doubles)`.
-            parts = [one.first] if one.op.endswith("_") and one.first else one.operands.values()
+            # What is written in place keeps its own type: `x.copy_(doubles)`, `x[i] = doubles`.
+            is_written = one.op.endswith("_") or one.op == "overwritten"
+            parts = [one.first] if is_written and one.first else one.operands.values()
             pending += [v for v in parts if v.kind is Kind.TENSOR]
     return None
 

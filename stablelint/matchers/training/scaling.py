@@ -194,11 +194,16 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
     # What is called so, and the names that are bound to one.
     named = (text for n in bound if called(n.value) == "Normalize" for text in assigned(n)[0])
     scales = ("Normalize", *named)
+    if any(
+        mentions(one, *scales) for call in module.sights.calls("append", "insert") for one in arguments(call)
+    ):
+        return []  # what is put into a pipeline later
     for name, pipelines in (*of_sets.items(), *of_names.items()):
         normalised = [(c, scale[0]) for c in pipelines if (scale := calls_below(c, "Normalize"))]
         scaled = [(c, spelled(call)) for c, call in normalised if all(map(is_literal, arguments(call)))]
         found += [c for c, scale in scaled if name in split and scale != scaled[0][1]]
-        for plain in (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR)):
+        plains = (c for c in pipelines if not mentions(c, *scales) and mentions(c, *_TO_TENSOR))
+        for plain in (c for c in plains if _is_known(c, module)):
             # A transform by itself is compared with those of the same data set alone.
             others = every if called(plain) == "Compose" and name in of_sets else pipelines
             if _is_kept_raw(plain, scales, module.source.tree):
@@ -208,6 +213,13 @@ def _unnormalised(module: ModuleInfo) -> list[ast.expr]:
             scales_there = (any(mentions(c, *scales) for c in group) for group in (others, twins))
             found += [plain] if all(scales_there) else []
     return list(dict.fromkeys(found))
+
+
+def _is_known(pipeline: ast.expr, module: ModuleInfo) -> bool:
+    """Whether all that a pipeline does is of a library: what a name stands for, or a function does, may scale as well."""
+    first = pipeline.args[0] if isinstance(pipeline, ast.Call) and pipeline.args else None
+    steps = first.elts if isinstance(first, ast.List) else []
+    return all("transforms" in made_by(one, module) and called(one) != "Lambda" for one in steps)
 
 
 def _is_kept_raw(plain: ast.expr, scales: Sequence[str], tree: ast.AST) -> bool:
