@@ -25,7 +25,7 @@ from stablelint.runtime.crash.layers import channels_come_first, outermost, shap
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.edits import Setting
-from stablelint.runtime.crash.repairs.failing import Call, failing
+from stablelint.runtime.crash.repairs.failing import Call, called, failing
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.outer import padded, rearranged
 from stablelint.runtime.crash.repairs.refits import refitted, widened
@@ -50,7 +50,7 @@ def tried(scene: Scene) -> list[Repair]:
 def passing(scene: Scene) -> list[Repair]:
     """The changes that make the failed call pass."""
     try:
-        call = failing(scene)
+        call = failing(scene) or _recalled(scene)
         if call is None or call.function is TensorDataset:  # samples are neither cut nor turned
             return []
         found = _repairs_of(scene, call)
@@ -58,6 +58,20 @@ def passing(scene: Scene) -> list[Repair]:
         return [one for one in found if not of_values or one.kind != "size"]
     except Exception:  # a search that fails must not cost what is known
         return []
+
+
+def _recalled(scene: Scene) -> Call | None:
+    """The call that failed on tensors like those that another run had, where no name of this one has them."""
+    past = history(scene)
+    if past is None or called(scene) is not None:
+        return None
+    known = {name: past.pasts[place] for name, place in past.operands.items()}
+    scene.known["gone"] = {
+        name: torch.zeros((), dtype=getattr(torch, one.dtype)).expand(one.shape)
+        for name, one in known.items()
+    }
+    scene.known.pop("call")
+    return failing(scene)
 
 
 def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
@@ -79,6 +93,8 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     ]
     if called is call.function and isinstance(node, ast.Call) and isinstance(called, nn.Module):
         found = [_as_in(one, ast.unparse(node.func), called) for one in found]
+    elif isinstance(call.function, nn.Module) and isinstance(called, nn.Module):
+        found = [replace(one, shape=None) for one in found]  # of a layer within what is called
     switched = [one for one in found if one.kind == "switch"]
     inner = (outermost(scene) or (nn.Identity(),))[0].modules()
     like = {one.batch_first for one in inner if isinstance(one, nn.RNNBase) and one is not call.function}

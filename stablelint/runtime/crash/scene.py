@@ -45,6 +45,13 @@ class Scene:
         return str(self.error)
 
     @property
+    def of_script(self) -> list[Frame]:
+        """The frames from the script on; all where there is none."""
+        starts = [i for i, one in enumerate(self.frames) if one.site.code.co_name == "<module>"]
+        mains = [i for i in starts if self.frames[i].frame.f_globals.get("__name__") == "__main__"]
+        return self.frames[mains[-1] if mains else 0 :]
+
+    @property
     def user(self) -> Frame | None:
         """The innermost frame of the program's own code."""
         return next((one for one in reversed(self.frames) if one.mine), None)

@@ -210,7 +210,7 @@ CRASHES = (
         HEAD + "table = nn.Embedding(9, 2)\nwords = torch.tensor([[1, 2], [12, 3]])\ntable(words)\n",
         "index",
         ("words holds 12 at (1, 0)", "9 rows"),
-        "num_embeddings=13",
+        "nn.Embedding(13, 2) in line 5 passes",
     ),
     Crash(
         "labels in a column",
@@ -411,7 +411,7 @@ Run(Words(len(sizes) + 3)).on(samples)
 """,
         "index",
         ("ids reaches 4 here first, another 6 torch.tensor(one)", "Words(len(sizes) + 3)"),
-        "num_embeddings=7 at least",
+        "Words(len(sizes) + 6)",
     ),
     Crash(
         "a step between forward and backward",

@@ -69,6 +69,22 @@ CASES = {
         "advantage.detach() in line 10 passes",
         "an optimizer stepped between `critic(x)` and this backward call",
     ),
+    "a view of what a method gives twice": (
+        HEAD + "class Schedule:\n    def __init__(self):\n        self.scale = torch.linspace(0, 1, 9)\n"
+        "    def at(self, values, t):\n        return values.gather(0, t)\n    def noisy(self, x, t):\n"
+        "        mean = self.at(self.scale, t) * x\n        spread = self.at(1 - self.scale, t)\n"
+        "        return mean + spread * x\nfor _ in range(2):\n"
+        "    Schedule().noisy(torch.ones(4, 1, 6, 6), torch.randint(0, 9, (4,)))\n",
+        "values.gather(0, t)[:, None, None, None] in line 9 passes",
+        "`*` fails on x (4, 1, 6, 6) float32 and self.at(self.scale, t) (4,) float32",
+    ),
+    "a vocabulary that does not count all its words": (
+        HEAD
+        + "class Vocab:\n    words = ['a', 'b', 'c']\n    def __len__(self):\n        return len(self.words)\n"
+        "vocab = Vocab()\ntable = nn.Embedding(len(vocab), 2)\nfor one in ([0, 3], [4, 1]):\n    table(torch.tensor(one))\n",
+        "len(self.words) + 2 in line 8 passes",
+        "num_embeddings, 3, comes from here: len(self.words)",
+    ),
     "a head that is frozen with all else": (
         NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
         "    def forward(self, x):\n        return self.head(self.body(x))\n"

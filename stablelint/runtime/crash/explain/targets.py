@@ -13,6 +13,7 @@ from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.provenance.history import history, makers
+from stablelint.runtime.crash.repairs.counts import enough_rows
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.repairs.onward import counted_anew
 from stablelint.runtime.crash.repairs.tensors import is_indexed
@@ -87,7 +88,10 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     past = history(scene)
     made = past.largest(operands[0].name, rows) if past is not None else 0
     largest = max(made, int(indices.max()))
-    advice = [f"num_embeddings={largest + 1} at least, or see how indices are made"]
+    enough = enough_rows(scene, "num_embeddings", largest + 1) if scene.module is not None else None
+    advice = [
+        enough.told if enough else f"num_embeddings={largest + 1} at least, or see how indices are made"
+    ]
     if int(indices.min()) >= rows:  # none of them counts rows
         numbered = f"torch.unique({operands[0].name}, return_inverse=True)"
         advice.insert(

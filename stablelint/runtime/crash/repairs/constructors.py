@@ -43,9 +43,9 @@ def constructed(scene: Scene, found: Repair) -> Iterator[Repair]:
 
 
 def line_of(scene: Scene, one: Edit) -> str:
-    """Where an edit is made, as it is told: the line, and the file if it is another one than that of the failed call."""
-    at = scene.location
-    elsewhere = f" of {Path(one.filename).name}" if at is None or one.filename != at.filename else ""
+    """Where an edit is made, as it is told: the line, and the file if the failed call went through others."""
+    files = {frame.site.code.co_filename for frame in scene.of_script if frame.mine}
+    elsewhere = f" of {Path(one.filename).name}" if files != {one.filename} else ""
     return f" in line {(one.span[2] if one.kind == 'behind' else None) or one.span[0]}{elsewhere}"
 
 
@@ -110,10 +110,20 @@ def written(node: ast.expr | None, before: Any, value: Any) -> ast.expr:
     text = repr(value)
     if node is not None and not isinstance(node, ast.Constant) and type(before) is type(value) is int:
         inner = f"({ast.unparse(node)})" if isinstance(node, ast.BinOp) else ast.unparse(node)
-        if abs(value - before) == 1:
-            text = f"{ast.unparse(node)} {'+' if value > before else '-'} 1"
+        if value - before in (1, 2, 3):
+            text = plus(node, value - before)
+        elif value == before - 1:
+            text = f"{ast.unparse(node)} - 1"
         elif any(value == one * before for one in FACTORS):
             text = f"{value // before} * {inner}"
         elif any(before == one * value for one in FACTORS):
             text = f"{inner} // {before // value}"
     return ast.parse(text, mode="eval").body
+
+
+def plus(node: ast.expr, more: int) -> str:
+    """An expression and a number more."""
+    match node:
+        case ast.BinOp(left, ast.Add(), ast.Constant(int() as number)):
+            return f"{ast.unparse(left)} + {number + more}"
+    return f"{ast.unparse(node)} + {more}"

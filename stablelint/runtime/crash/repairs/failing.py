@@ -235,7 +235,8 @@ def called(scene: Scene) -> Call | None:
     try:
         node = node_at(user.site)
         written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-        return _Reader(user, below).call(scene.statement if written else node)
+        reader = _Reader(user, below, scene.known.get("gone", {}))
+        return reader.call(scene.statement if written else node)
     except LookupError:
         return None
 
@@ -259,6 +260,7 @@ class _Reader:
 
     user: Frame
     below: list[Frame]
+    gone: dict[str, torch.Tensor]  # tensors like those of another run that have no name
     texts: dict[int, str] = field(default_factory=dict)
     spots: dict[int, Edit] = field(default_factory=dict)
 
@@ -322,7 +324,8 @@ class _Reader:
                 raise LookupError
         found, text = value_of(node, self.user.names), ast.unparse(node)
         if found is UNKNOWN:
-            found = deduced(node, self.user.names)
+            likely = deduced(node, self.user.names)
+            found = self.gone.get(text) if likely is None else likely
             if found is None:
                 raise LookupError
         self.texts[id(found)] = text

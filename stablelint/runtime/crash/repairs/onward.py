@@ -11,7 +11,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 import torch
@@ -26,9 +26,10 @@ from stablelint.runtime.crash.repairs.constructors import constructed, line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import expression_at, function_at
+from stablelint.runtime.crash.source import expression_at, function_at, statement_at
 from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
+from stablelint.runtime.program.location import Location
 
 _SECONDS = 8.0  # for all copies
 _MOST_CHAINED = 4  # repairs of errors that follow upon each other
@@ -209,12 +210,27 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
         assert past is not None
         way = past.way(edit.original, _like(past, edit.original, repair.kind))
         order = way if repair.kind == "target" else way[::-1]
-        places = [at for one in order for at in (one.at, *one.callers) if at is not None]
+        places = [at for one in order if one.at is not None for at in _given_on((one.at, *one.callers))]
         places = [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]
         nodes = [(node, at.filename) for at in places if (node := expression_at(at)) is not None]
         template = edit.text.replace(f"({edit.original})", "{}")
         for node, filename in (*nodes, *(_handed_on(scene, edit.original) if repair.kind == "view" else ())):
             yield replace(as_of(scene, template, node, filename), kind=repair.kind, shape=repair.shape)
+
+
+def _given_on(calls: tuple[Location, ...]) -> list[Location]:
+    """An operation, and of the calls around it, the innermost first, those that give what it gave."""
+    return list(calls[: 1 + sum(1 for _ in takewhile(_is_given, calls))])
+
+
+def _is_given(at: Location) -> bool:
+    """Whether the function around an expression returns it, or a name that it is part of."""
+    statement, whole = statement_at(at), function_at(at)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {ast.unparse(one) for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+    returns = [one for one in ast.walk(whole) if isinstance(one, ast.Return)] if whole is not None else []
+    read = {ast.unparse(one) for given in returns for one in ast.walk(given) if isinstance(one, ast.Name)}
+    return statement in returns or bool(names & read)
 
 
 def _handed_on(scene: Scene, name: str) -> Iterator[tuple[ast.expr, str]]:

@@ -49,11 +49,8 @@ class Repair:
     def told(self) -> str:
         """That it passes, and what comes of it."""
         several, text = " and " in self.text and len(self.revisions) != 1, self.text + self.where
-        gives = (
-            f", and the result is {self.shape}"
-            if self.shape and self.kind != "setting" and not (several and " in line " in self.text)
-            else ""
-        )
+        known = self.shape and self.kind != "setting" and " in line " not in text
+        gives = f", and the result is {self.shape}" if known else ""
         if self.untried:
             return text
         passes = "pass" if several else "passes"
