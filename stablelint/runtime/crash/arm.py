@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -22,6 +23,7 @@ from stablelint.runtime.process.traceback import hide_own_frames
 from stablelint.runtime.tracing.eager import eager
 
 _COMPILER = "torch._dynamo."
+_NOTES = re.compile(r"^stablelint: (?:because|help) .*\n?", re.MULTILINE)  # of a worker, which are told below
 
 
 def arm(plan: Plan) -> None:
@@ -32,7 +34,10 @@ def arm(plan: Plan) -> None:
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        whole = error.args
+        error.args = tuple(_NOTES.sub("", one) if type(one) is str else one for one in whole)
         previous(kind, error, trace)
+        error.args = whole
         found = explain(error, trail)
         if found is not None:
             plan.tell("crash", found.as_json(error))

@@ -7,19 +7,20 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
-from torch.utils.data import DataLoader, default_collate
+from torch.utils.data import DataLoader, Subset, default_collate
 
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.expression import given_by_name, value_of
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.onward import Onward, as_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import loop_around, returned
+from stablelint.runtime.crash.source import loop_around, returned, syntax_of
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 
@@ -76,6 +77,23 @@ def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
         tried = (_remade(scene, call, filename, "collate_fn", text) for text in texts)
         if found := next((one for each in tried for one in onward.through([each])), None):
             return [found.told]
+    return []
+
+
+def cut_to(scene: Scene, length: int) -> list[str]:
+    """What a function gives that the data set tells how long a sample is to be, cut to that, if the program goes on."""
+    data: Any = next((loader.dataset for _, loader in _loaders(scene)), None)
+    while isinstance(data, Subset):
+        data = data.dataset
+    asked: Any = getattr(type(data), "__getitem__", None)
+    scope = {**getattr(asked, "__globals__", {}), "self": data}
+    for call in (one for one in ast.walk(syntax_of(asked) or ast.Pass()) if isinstance(one, ast.Call)):
+        function, given = value_of(call.func, scope), given_by_name(call, scope)
+        told = [name for name, one in given.items() if length and value_of(one, scope) == length]
+        for one in returned(function) if told and isinstance(function, FunctionType) else ():
+            repair = as_of(scene, f"{{}}[..., :{told[0]}]", one, function.__code__.co_filename)
+            if found := Onward(scene, lambda _: []).through([repair]):
+                return [found[0].told]
     return []
 
 

@@ -85,6 +85,29 @@ CASES = {
         "len(self.words) + 2 in line 8 passes",
         "num_embeddings, 3, comes from here: len(self.words)",
     ),
+    "a state whose last layer alone has another size": (
+        NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
+        "saved, net = Net().state_dict(), Net()\nnet.head = nn.Linear(3, 2)\nnet.load_state_dict(saved)\n",
+        "net.load_state_dict({key: one for key, one in saved.items() if not key.startswith('head.')}, strict=False)"
+        " in line 11 passes",
+        "head.weight is [4, 3] in the state and [2, 3] in Net, head.bias is [4] in the state and [2]",
+    ),
+    "a state that a loop hands to a function": (
+        HEAD + "net, head = nn.RNN(2, 3), nn.Linear(3, 2)\ndef step(state):\n"
+        "    out, state = net(torch.ones(4, 2), state)\n    head(out).sum().backward()\n    return out, state\n"
+        "state = torch.zeros(1, 3)\nfor _ in range(3):\n    out, state = step(state)\n    print(out.sum().item())\n",
+        "state = state.detach() behind line 12 passes",
+        "the backward call that freed it, in an earlier turn: head(out).sum().backward()",
+    ),
+    "samples that a function pads and does not cut": (
+        DATA + "    length = 4\n    def __len__(self):\n        return 6\n    def __getitem__(self, i):\n"
+        "        return fit(torch.ones(3 + i // 2), self.length)\n"
+        "def fit(row, size):\n    missing = size - row.shape[-1]\n    if missing > 0:\n"
+        "        row = F.pad(row, (0, missing))\n    return row\n"
+        "loader = DataLoader(Rows(), 6)\nfor batch in loader:\n    batch.view(6, 4)\n",
+        "row[..., :size] in line 16 passes",
+        "the samples of a batch differ: sample 4 is a tensor (5,)",
+    ),
     "a head that is frozen with all else": (
         NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
         "    def forward(self, x):\n        return self.head(self.body(x))\n"

@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from stablelint.runtime.crash.batches import joined_otherwise, joining, layout, sample_places
+from stablelint.runtime.crash.batches import cut_to, joined_otherwise, joining, layout, sample_places
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
@@ -32,6 +32,7 @@ from stablelint.runtime.process.confined import confine
 from stablelint.runtime.process.copies import can_copy, said_by_copy
 from stablelint.runtime.program.frames import is_library
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import tensors_in
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
 _SECONDS = 2.0
@@ -51,10 +52,11 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     advice = [*re.findall(r"stablelint: help (.+)", scene.message), alone]
     said = b""
     if sample is None:
-        said = by_script(scene, lambda then, _: pickle.dumps(joining(_samples(then))), nullcontext)
-    if functions := pickle.loads(said) if said else []:
+        said = by_script(scene, lambda then, _: _ways(_samples(then)), nullcontext)
+    functions, usual = pickle.loads(said) if said else ([], 0)
+    if functions:
         summary = f"{(because or [f'the samples of a batch differ in shape: {what}'])[0]} (worker {match[2]})"
-        advice = joined_otherwise(scene, functions) or [_PADS]
+        advice = cut_to(scene, usual) or joined_otherwise(scene, functions) or [_PADS]
         return Explanation("data", summary, advice=tuple(advice), other=tuple(sample_places(scene)))
     at = None
     for found in (found for found in _FRAME.finditer(scene.message) if is_of_program(found[1])):
@@ -62,6 +64,18 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
         at = Location(found[1], int(found[2]), None, text, found[3])
     waiting = (("the loop waited here", scene.location),) if at and scene.location else ()
     return Explanation("data", summary, tuple(because), tuple(advice), location=at, other=waiting)
+
+
+def _ways(samples: list[Any]) -> bytes:
+    """How a batch could be made of samples, and how long most of them are."""
+    return pickle.dumps((joining(samples), _length(samples)))
+
+
+def _length(samples: list[Any]) -> int:
+    """The last size that most samples have, of the first of their tensors whose shapes differ; else 0."""
+    columns = zip(*(tensors_in(one) for one in samples), strict=False)
+    sizes = [[one.shape[-1] for one in column if one.dim()] for column in columns]
+    return next((max(one, key=one.count) for one in sizes if len({*one}) > 1), 0)
 
 
 def _samples(scene: Scene | None) -> list[Any]:
@@ -111,8 +125,12 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         )
     elif any(_is_image(part) for one in samples for part in (one if isinstance(one, tuple) else [one])):
         advice = "the data set lacks a transform that ends in ToTensor()"
-    like = tuple(joined_otherwise(scene, joining(samples))) if advice == _PADS else ()
-    return Explanation("data", summary, advice=like or (advice,), other=tuple(sample_places(scene)))
+    like = (
+        cut_to(scene, _length(samples)) or joined_otherwise(scene, joining(samples))
+        if advice == _PADS
+        else []
+    )
+    return Explanation("data", summary, advice=tuple(like) or (advice,), other=tuple(sample_places(scene)))
 
 
 def _is_image(value: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -30,6 +31,7 @@ from stablelint.runtime.crash.source import (
     loop_around,
     statement_at,
 )
+from stablelint.runtime.program.carried import carried_names
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
@@ -45,7 +47,11 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     root, before = given[0].grad_fn, scene.trail.backwards[-1] if scene.trail.backwards else None
     if before is None:
         return None
-    other = [("the backward call that freed it", at)] if (at := place(before.site)) is not None else []
+    freed, here = place(before.site), scene.location
+    turn = (
+        ", in an earlier turn" if freed is not None and here is not None and freed.span == here.span else ""
+    )
+    other = [(f"the backward call that freed it{turn}", freed)] if freed is not None else []
     if root._sequence_nr() in before.roots:
         return Explanation(
             "second-backward",
@@ -100,6 +106,8 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     both = [one for one in (asked_of(before.site), asked_of(user.site if user else None)) if one]
     if made is not None and user is not None and (told := _cleared(scene, made, user)):
         advice = told
+    elif told := _detached_in_turn(scene, {*names, *filter(None, (carried,))}):
+        advice = told
     elif stepped and (
         told := _detached_once(scene, before.site, {id(one) for one in old}, {id(one) for one in earlier})
     ):
@@ -140,6 +148,29 @@ def _cleared(scene: Scene, made: Location, user: Frame) -> list[str]:
                 where = f" behind `{call_text}`{line_of(scene, edit)}"
                 repair = Repair(told, None, revisions=(edit,), where=where)
                 return [one.told for one in Onward(scene, lambda _: []).through([repair])]
+    return []
+
+
+def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
+    """A value that a loop carries on, without its graph behind the statement that gives it its name, or goes backward."""
+    for frame in (one for one in scene.frames[::-1] if one.mine):
+        at = resolve(frame.site)
+        loop = loop_around(at.filename, at.row)
+        for name in sorted(carried_names(loop.body) & names) if loop is not None else ():
+            stores = (
+                one for one in ast.walk(loop or ast.Pass()) if isinstance(one, ast.Name) and one.id == name
+            )
+            row = max(at.row, *(one.lineno for one in stores if isinstance(one.ctx, ast.Store)))
+            statement, anew = (
+                statement_at(replace(at, row=row)),
+                f"{name} = {_without_graph(name, frame.names.get(name))}",
+            )
+            if statement is not None:
+                edit = Edit.behind(statement, at.filename, anew)
+                where = f" behind{line_of(scene, edit).removeprefix(' in')}"
+                repair = Repair(anew, None, revisions=(edit,), where=where)
+                if told := [one.told for one in Onward(scene, lambda _: []).through([repair])]:
+                    return told
     return []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from dataclasses import replace
 from itertools import takewhile
@@ -15,6 +16,10 @@ from stablelint.runtime.crash.explanation import Advice, Explanation
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.general import of_own_lists
+from stablelint.runtime.crash.repairs.constructors import line_of
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
@@ -25,6 +30,7 @@ _SIZES = re.compile(
     r"the shape in current model is torch\.Size\((\[.*?\])\)"
 )
 _SHOWN = 3
+_AS_SAVED = "build the model in the sizes of the state"
 _SAVES = re.compile(r"^torch\.save\(")
 _WRAPPERS = {"module.": "DataParallel", "_orig_mod.": "torch.compile"}
 
@@ -42,7 +48,9 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if sizes:
         forgiven = frame is not None and frame.names.get("strict") is False
         found = _of_sizes(sizes, match[1], given, forgiven=forgiven)
-        found = (of_own_lists(scene) or Advice(found.advice)).onto(found)
+        head = _without_head(scene, [name for name, *_ in sizes], frame)
+        whole = found.advice if not head else () if forgiven else (_AS_SAVED,)
+        found = (of_own_lists(scene) or Advice((*head, *whole))).onto(found)
         like, made = _of_the_same(scene, given), _made(scene, frame)
         return replace(found, because=(*found.because, *like), other=(*found.other, *made))
     if not missing and not unexpected:
@@ -107,16 +115,38 @@ def _of_wrapper(prefix: str, given: str, *, added: bool) -> Explanation:
 
 def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, forgiven: bool) -> Explanation:
     """Parameters of other sizes than the state has."""
-    first, saved, built = sizes[0]
-    summary = f"{first} is {saved} in the state and {built} in {module}"
-    because = [f"{name} is {a} in the state and {b} in {module}" for name, a, b in sizes[1:_SHOWN]]
-    advice = "build the model in the sizes of the state"
+    shown = [f"{name} is {saved} in the state and {built}" for name, saved, built in sizes[:_SHOWN]]
+    because, advice = list[str](), [_AS_SAVED]
     if not forgiven and 2 * len(sizes) <= len(given):
-        advice += ", or leave these keys out and load with strict=False"
+        advice.append("or leave these keys out and load with strict=False")
     elif forgiven:
         because.append("strict=False forgives keys that are missing or unknown, and no other sizes")
-        advice = f"leave {_some([name for name, *_ in sizes])} out of the state"
-    return Explanation("state", summary, tuple(because), (advice,))
+        advice = [f"leave {_some([name for name, *_ in sizes])} out of the state"]
+    summary = f"{shown[0]} in {module}" + "".join(f", {one}" for one in shown[1:])
+    return Explanation("state", summary, tuple(because), (", ".join(advice),))
+
+
+def _without_head(scene: Scene, names: list[str], frame: Frame | None) -> list[str]:
+    """The last layer of a model left out of the state, where it alone has another size there."""
+    owners = {name.rpartition(".")[0] for name in names}
+    node, user = node_at(scene.user.site) if scene.user is not None else None, scene.user
+    last = [*frame.names["self"].state_dict()][-1:] if frame is not None else []
+    if (
+        not isinstance(node, ast.Call)
+        or user is None
+        or not node.args
+        or owners != {one.rpartition(".")[0] for one in last}
+    ):
+        return []
+    kept = f"if not key.startswith({owners.pop() + '.'!r})"
+    anew = copy.deepcopy(node)
+    state = f"{{key: one for key, one in {ast.unparse(node.args[0])}.items() {kept}}}"
+    anew.args[0] = ast.parse(state, mode="eval").body
+    anew.keywords = [one for one in anew.keywords if one.arg != "strict"]
+    anew.keywords.append(ast.keyword("strict", ast.Constant(False)))
+    edit = Edit.of(node, user.site.code.co_filename, ast.unparse(anew))
+    repair = Repair(edit.text, None, revisions=(edit,), where=line_of(scene, edit))
+    return [one.told for one in Onward(scene, lambda _: []).likely([repair])]
 
 
 def _of_the_same(scene: Scene, given: Any) -> list[str]:
