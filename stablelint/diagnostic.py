@@ -198,8 +198,10 @@ class Proposal:
     span: Span
     bindings: Mapping[str, Binding]
     message: str
-    kind: str = "replace"  # or "insert-before", "insert-after", "delete", "move-before", "set-keywords"
-    # The statement beside which an insertion is made; the operation that takes an object.
+    kind: str = (
+        "replace"  # or "insert-before", "insert-after", "delete", "move-before", "set-keywords", "wrap"
+    )
+    # The statement beside which an insertion is made, or that is wrapped; the operation that takes an object.
     anchor: Span | None = None
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong
     program: tuple[Span | None, ...] = ()

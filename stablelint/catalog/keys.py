@@ -14,7 +14,7 @@ from stablelint.diagnostic import Applicability, Severity
 from stablelint.numerics.formats import DTYPES
 
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
-FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords")
+FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords", "wrap")
 
 
 @dataclass(frozen=True, slots=True)

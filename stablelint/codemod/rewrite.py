@@ -152,6 +152,8 @@ class Rewriter:
                 return statements.delete(self._file, proposal)
             case "move-before":
                 return statements.move_before(self._file, proposal)
+            case "wrap":
+                return statements.wrap(self._file, proposal)
             case "set-keywords":
                 return calls.set_keywords(self._file, proposal)
         raise Withheld(f"no rewrite is called `{proposal.kind}`")

@@ -1,4 +1,4 @@
-"""Inserting, replacing, deleting and moving statements."""
+"""Inserting, replacing, deleting, moving and wrapping statements."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from stablelint.codemod.text.locate import Region, Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
+from stablelint.syntax.walk import nodes_in
 
 
 def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
@@ -36,6 +37,25 @@ def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
     if not before and isinstance(own[-1], ast.Return | ast.Raise | ast.Break | ast.Continue):
         raise Withheld("a statement inserted here would never be executed")
     return [*imports, *draft.edits(file.tree, [change])]
+
+
+def wrap(file: File, proposal: Proposal) -> list[Edit]:
+    """Put the anchor's statement under a `with` of the template, an expression, one step further in."""
+    anchor = anchor_of(file.tree, proposal)
+    region, source = draft.whole_lines(file.tree, anchor), file.tree.source
+    if nodes_in(anchor, ast.Yield, ast.YieldFrom):
+        raise Withheld("what a generator yields to would run under it, too")
+    block = replace(proposal, template=f"with {proposal.template}:\n    pass")
+    imports, lines, (head,) = _statements(file, block, anchor)
+    step = _step_of(file.tree, anchor, region.indent)
+    rows = range(source.position(region.start).row, source.position(region.end).row + 1)
+    begun = [source.line_start(row) for row in rows if source.line(row).strip()]
+    changes = [(region.start, region.start, f"{region.indent}{lines[0]}{source.newline}")]
+    changes += [(start, start, step) for start in begun]
+    expected = ast.With(getattr(head, "items", []), [anchor])
+    if not draft.lawful(file.tree, region, changes, [expected]):
+        raise Withheld("the statement cannot be moved one step further in")
+    return [*imports, *draft.edits(file.tree, changes)]
 
 
 def delete(file: File, proposal: Proposal) -> list[Edit]:
@@ -102,6 +122,15 @@ def _insertion(tree: Tree, region: Region, lines: list[str], before: bool) -> dr
     if before:
         return region.start, region.start, text + newline
     return region.end, region.end, newline + text
+
+
+def _step_of(tree: Tree, statement: ast.stmt, indent: str) -> str:
+    """How far a statement's block stands in from it; as its file begins lines where it has none."""
+    inner = next(iter(getattr(statement, "body", ())), None)
+    if isinstance(inner, ast.stmt) and inner.lineno > statement.lineno:
+        line = tree.source.line(inner.lineno)
+        return line[: len(line) - len(line.lstrip())].removeprefix(indent)
+    return "\t" if "\t" in indent else "    "
 
 
 def _with_comment(tree: Tree, region: Region) -> Region:

@@ -115,6 +115,41 @@ def test_a_statement_does_not_move_into_another_block() -> None:
     assert "different blocks" in withheld(source, change)
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("if a:\n    y = f(x)  # why\n    z()\n", "if a:\n    with c():\n        y = f(x)  # why\n    z()\n"),
+        ("if a:\n\ty = f(x)\n\tz()\n", "if a:\n\twith c():\n\t\ty = f(x)\n\tz()\n"),
+        ("y = f(\n    x,\n)\n", "with c():\n    y = f(\n        x,\n    )\n"),
+        ("y = f(x)", "with c():\n    y = f(x)"),
+        ("y = f(x)\r\nz()\r\n", "with c():\r\n    y = f(x)\r\nz()\r\n"),
+        (
+            "for b in f(x):\n  # each\n\n  g(b)\nelse:\n  h()\n",
+            "with c():\n  for b in f(x):\n    # each\n\n    g(b)\n  else:\n    h()\n",
+        ),
+    ],
+)
+def test_a_statement_is_put_under_a_with_as_it_stands(before: str, after: str) -> None:
+    assert (
+        rewritten(
+            before, proposal(before, "f(\n    x,\n)" if "(\n" in before else "f(x)", "c()", kind="wrap")
+        )
+        == after
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("y = f(x); z()\n", "shares its line"),
+        ('y = f(x), """a\nb"""\n', "one step further in"),
+        ("def g(x):\n    for y in f(x):\n        yield y\n", "generator"),
+    ],
+)
+def test_what_would_not_be_the_same_under_a_with_stays(source: str, reason: str) -> None:
+    assert reason in withheld(source, proposal(source, "f(x)", "c()", kind="wrap"))
+
+
 def test_keywords_are_added_or_changed() -> None:
     for before, after in [
         ("y = x.std()\n", "y = x.std(correction=0)\n"),

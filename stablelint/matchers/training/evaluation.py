@@ -253,8 +253,10 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
         # Where a method takes something of the result at once, `model(x).argmax(1)`, nothing is kept.
         whole = (n for n in calls if not isinstance(next(ancestors(n, root), None), ast.Attribute))
         recorded = [n for n in whole if _is_recorded(n, root, review.module)]
-        for call in sorted(recorded, key=start)[:1]:
-            yield site_at(review, rule, call, shown=False, message=_RECORDED)
+        # Each statement alone: what else a loop does may need its gradients, as an attack does.
+        first = {next(iter(around(n, root, ast.stmt))): n for n in sorted(recorded, key=start, reverse=True)}
+        for statement, call in first.items():
+            yield site_at(review, rule, call, shown=False, message=_RECORDED, statement=statement)
 
 
 def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator[tuple[ast.expr, bool]]:
