@@ -24,7 +24,8 @@ from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, outermost, shapes_through_layers
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
-from stablelint.runtime.crash.repairs.edits import Setting
+from stablelint.runtime.crash.repairs.constructors import line_of
+from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.failing import Call, called, failing
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.outer import padded, rearranged
@@ -33,6 +34,7 @@ from stablelint.runtime.crash.repairs.regrouped import extended, regrouped
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
+from stablelint.runtime.crash.source import expression_at
 from stablelint.runtime.program.location import Location
 
 _OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b|\.shape\b")
@@ -95,6 +97,7 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         found = [_as_in(one, ast.unparse(node.func), called) for one in found]
     elif isinstance(call.function, nn.Module) and isinstance(called, nn.Module):
         found = [replace(one, shape=None) for one in found]  # of a layer within what is called
+    found = [_where_made(scene, one) if one.kind == "order" else one for one in found]
     switched = [one for one in found if one.kind == "switch"]
     inner = (outermost(scene) or (nn.Identity(),))[0].modules()
     like = {one.batch_first for one in inner if isinstance(one, nn.RNNBase) and one is not call.function}
@@ -110,6 +113,22 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         sizes[0],
         replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
     ]
+
+
+def _where_made(scene: Scene, repair: Repair) -> Repair:
+    """A switch of layers of a kind that one call of the program makes, as that call."""
+    name, _, given = repair.text.partition("(…, ")
+    for at in scene.calls(re.compile(rf"^(\w+\.)*{name.removeprefix('nn.')}\(")):
+        call = expression_at(at)
+        if isinstance(call, ast.Call):
+            more = ast.parse(f"_({given}", mode="eval").body
+            assert isinstance(more, ast.Call)
+            kept = [one for one in call.keywords if one.arg != more.keywords[0].arg]
+            edit = Edit.of(
+                call, at.filename, ast.unparse(ast.Call(call.func, call.args, [*kept, *more.keywords]))
+            )
+            return replace(repair, text=edit.text, revisions=(edit,), where=line_of(scene, edit))
+    return repair
 
 
 def _as_in(repair: Repair, name: str, layer: nn.Module) -> Repair:

@@ -9,7 +9,7 @@ from functools import partial
 
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import tried
-from stablelint.runtime.crash.provenance.history import History, Past, history
+from stablelint.runtime.crash.provenance.history import History, Past, history, makers
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.operations import having
@@ -26,7 +26,15 @@ def with_history(scene: Scene, found: Explanation) -> Explanation:
         return found
     known = {found.location or scene.location, *(at for _, at in found.other)}
     told = [one for one in asked(scene, found, past) if one[1] not in known]
-    return replace(found, other=(*found.other, *told))
+    return replace(found, other=(*found.other, *told), operands=tuple(_as_made(scene, found.operands)))
+
+
+def _as_made(scene: Scene, operands: tuple[Operand, ...]) -> Iterator[Operand]:
+    """The operands; those that a layer holds with the call that made it, where another statement is known."""
+    made = makers(scene).get(id(scene.module), ())[:1]
+    for one in operands:
+        known = one.made_at.expression if one.made_at is not None else ""
+        yield replace(one, made_at=made[0]) if one.held and made and made[0].expression not in known else one
 
 
 def _asked(

@@ -108,6 +108,26 @@ CASES = {
         "row[..., :size] in line 16 passes",
         "the samples of a batch differ: sample 4 is a tensor (5,)",
     ),
+    "a mark that the loss of a trainer leaves out": (
+        HEAD + "class Trainer:\n    def __init__(self):\n        self.loss = nn.CrossEntropyLoss()\n"
+        "    def step(self, scores, labels):\n        return self.loss(scores, labels)\n"
+        "Trainer().step(torch.ones(3, 2), torch.tensor([0, 255, 1]))\n",
+        "nn.CrossEntropyLoss(ignore_index=255) in line 7 passes, if it marks what has no label",
+        "labels holds 255 at 1",
+    ),
+    "a switch of the layer that an encoder copies": (
+        HEAD
+        + "layer = nn.TransformerEncoderLayer(4, 2)\nnet, x = nn.TransformerEncoder(layer, 1), torch.ones(3, 5, 4)\n"
+        "net(x, src_key_padding_mask=torch.zeros(3, 5).bool())\n",
+        "nn.TransformerEncoderLayer(4, 2, batch_first=True) in line 5 passes",
+        "",
+    ),
+    "an optimizer of what was frozen": (
+        HEAD + "net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))\nnet.requires_grad_(False)\n"
+        "torch.optim.SGD([one for one in net.parameters() if one.requires_grad], lr=0.1)\n",
+        "net[1].requires_grad_(True) behind line 6 passes",
+        "parameters are taken out of training here: net.requires_grad_(False)",
+    ),
     "a head that is frozen with all else": (
         NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
         "    def forward(self, x):\n        return self.head(self.body(x))\n"

@@ -9,11 +9,13 @@ from collections.abc import Generator
 import torch
 from torch import nn
 
+from stablelint.runtime.crash.explain.no_graph import trained
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.frozen import frozen
+from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.unregistered import unregistered
 from stablelint.runtime.crash.scene import Scene
 
@@ -85,10 +87,10 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
         summary = f"no name of the {len(list(model.parameters()))} parameters of {ast.unparse(given)} holds {texts[0]!r}"
         told = f"see what {next(model.named_parameters())[0]!r} and its like are called, and who was to add {texts[0]!r}"
         return Explanation("module", summary, advice=(told,))
-    if scene.user is not None and (found := frozen(model, ast.unparse(given))) is not None:
-        places = found.places(scene.user.site.code.co_filename)
-        advice = found.advice, "make the optimizer after that"
-        return Explanation("module", found.told, advice=advice, other=places)
+    if (found := frozen(model, ast.unparse(given))) is not None:
+        past = history(scene)
+        advice = trained(scene, found := (past and past.untrained) or found), "make the optimizer after that"
+        return Explanation("module", found.told, advice=advice, other=found.places)
     if not isinstance(model, nn.Module) or next(model.parameters(), None) is not None:
         plain = ("layers in a plain list are not registered: nn.ModuleList",)
         return Explanation("module", f"{ast.unparse(given)} has no parameters", advice=plain)

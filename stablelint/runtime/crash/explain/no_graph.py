@@ -14,7 +14,7 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
-from stablelint.runtime.crash.provenance.frozen import Frozen, Untrained, frozen
+from stablelint.runtime.crash.provenance.frozen import Untrained, frozen
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.repairs.constructors import line_of
@@ -54,18 +54,17 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
         why = found_cut[:2]
         other.append(("the graph ends here", found_cut[2]))
     elif (past := history(scene)) is not None and (found := past.untrained) is not None:
-        why = found.told, _trained(scene, found)
+        why = found.told, trained(scene, found)
         other = [*found.places, *other]
     elif (model := _frozen(made, user)) is not None:
-        why = model.told, model.advice
-        other += model.places(user.site.code.co_filename)
+        why = model.told, trained(scene, model)
     because, advice = why or ("", _NOTHING_ASKS)
     return Explanation(
         "no-graph", summary, (because,) * bool(because), (advice,) * bool(advice), other=tuple(other)
     )
 
 
-def _frozen(made: Location | None, user: Frame) -> Frozen | None:
+def _frozen(made: Location | None, user: Frame) -> Untrained | None:
     """The model in the statement that made a loss, or else among the names there, that trains nothing."""
     named = [one for one in ast.walk(made.parsed()) if isinstance(one, ast.expr)] if made is not None else []
     read = {
@@ -82,11 +81,11 @@ def _frozen(made: Location | None, user: Frame) -> Frozen | None:
     return next((frozen(one, name) for name, one in held.items()), None)
 
 
-def _trained(scene: Scene, found: Untrained) -> str:
+def trained(scene: Scene, found: Untrained) -> str:
     """How the last layer that a loss came through is trained again."""
     statement = statement_at(found.behind) if found.behind is not None else None
     if statement is None or found.behind is None:
-        return f"requires_grad_(True) of {found.layer or 'what is to be trained'}"
+        return f"{found.layer or '…'}.requires_grad_(True), if the last layer is to be trained"
     edit = Edit.behind(statement, found.behind.filename, f"{found.layer}.requires_grad_(True)")
     where = f"behind{line_of(scene, edit).removeprefix(' in')}"
     repair = Repair(f"{edit.text} {where}", None, revisions=(edit,))

@@ -13,9 +13,12 @@ from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.provenance.history import history, makers
+from stablelint.runtime.crash.repairs.constructors import constructed
 from stablelint.runtime.crash.repairs.counts import enough_rows
+from stablelint.runtime.crash.repairs.edits import Setting
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import counted_anew
+from stablelint.runtime.crash.repairs.onward import Onward, counted_anew
+from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.repairs.tensors import is_indexed
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
@@ -68,9 +71,17 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     odd = target[(target < 0) | (target >= count)].unique()
     if len(odd) == 1 and (high > count or low < 0):
         kept = advice if high <= count else []  # so many classes are not meant by a mark beyond them
-        advice = [f"ignore_index={int(odd)}, if it marks what has no label", *kept]
+        told = _ignoring(loss.scene, int(odd)) or f"ignore_index={int(odd)}"
+        advice = [f"{told}, if it marks what has no label", *kept]
     advice = _begin_at_one(loss.scene, labels, target[target != -100], count) or advice
     return loss.explained("target", summary, *advice)
+
+
+def _ignoring(scene: Scene, mark: int) -> str:
+    """The loss made so that it leaves out a mark, with which the program goes on."""
+    setting = Setting(id(scene.module), (("ignore_index", mark),))
+    ways = constructed(scene, Repair("", None, "setting", revisions=(setting,)))
+    return next((one.told for one in Onward(scene, lambda _: []).through(ways)), "")
 
 
 @explains(r"index out of range in self")

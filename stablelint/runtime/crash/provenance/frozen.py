@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from torch import nn
@@ -14,7 +13,7 @@ from stablelint.runtime.crash.expression import member
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.crash.source import function_at, loops_around, statement_at
-from stablelint.runtime.program.frames import parse_file, resolve
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 
 
@@ -74,50 +73,10 @@ def _is_own(frame: Frame, name: str) -> bool:
     return base == "self" or base not in given
 
 
-@dataclass(frozen=True, slots=True)
-class Frozen:
-    """A model without a parameter that asks for gradients, and what the program calls it."""
-
-    model: nn.Module
-    name: str
-
-    @property
-    def told(self) -> str:
-        """What it is."""
-        count = len(list(self.model.parameters()))
-        return (
-            f"none of the {count} parameters of {self.name} ({type(self.model).__name__}) asks for gradients"
-        )
-
-    @property
-    def advice(self) -> str:
-        """How something of it is trained."""
-        held = [name for name, one in self.model.named_children() if any(True for _ in one.parameters())]
-        if not held:
-            return f"{self.name}.requires_grad_(True)"
-        return f"{member(self.name, held[-1])}.requires_grad_(True), if the last layer is to be trained"
-
-    def places(self, filename: str) -> tuple[tuple[str, Location], ...]:
-        """The first statement of the model's own file, or of another, that takes parameters out of training."""
-        own = inspect.getsourcefile(type(self.model)) or filename
-        found = next((at for at in map(_frozen_at, (own, filename)) if at is not None), None)
-        return (("parameters are taken out of training here", found),) if found is not None else ()
-
-
-def frozen(model: object, name: str) -> Frozen | None:
+def frozen(model: object, name: str) -> Untrained | None:
     """What is said of a model; None where it holds nothing, or something that is trained."""
-    held = list(model.parameters()) if isinstance(model, nn.Module) else []
-    if not isinstance(model, nn.Module) or not held or any(one.requires_grad for one in held):
+    held = [*model.named_parameters()] if isinstance(model, nn.Module) else []
+    if not held or any(one.requires_grad for _, one in held):
         return None
-    return Frozen(model, name)
-
-
-def _frozen_at(filename: str) -> Location | None:
-    tree = parse_file(filename)
-    for node in ast.walk(tree) if tree is not None else ():
-        match node:
-            case ast.Assign([ast.Attribute(_, "requires_grad")], ast.Constant(False)):
-                return Location.of(node, filename)
-            case ast.Expr(ast.Call(ast.Attribute(_, "requires_grad_"), [ast.Constant(False)])):
-                return Location.of(node, filename)
-    return None
+    told = f"none of the {len(held)} parameters of {name} ({type(model).__name__}) asks for gradients"
+    return Untrained(told, member(name, held[-1][0].rpartition(".")[0]))

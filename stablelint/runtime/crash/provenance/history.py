@@ -20,11 +20,11 @@ from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
 from stablelint.runtime.crash.provenance.anew import by_script, by_step
-from stablelint.runtime.crash.provenance.frozen import Untrained, untrained
+from stablelint.runtime.crash.provenance.frozen import Untrained, frozen, untrained
 from stablelint.runtime.crash.provenance.made import Makers, Places, modules_of
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.program.frames import Site, resolve, site_of, user_frames
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
@@ -268,10 +268,12 @@ def _told(scene: Scene, then: Scene | None, record: _Record) -> bytes:
     nodes = nodes_of(given[0].grad_fn) if given and given[0].grad_fn is not None else ()
     written = next((record.written(one) for one in nodes if lost_a_value(one)), None)
     leaves = {id(one): one for each in given if not each.requires_grad for one in record.leaves(each)}
-    frames = record.frozen.get(next(iter(leaves), 0), [])
-    frozen = untrained(then, [*leaves.values()], frames)
+    models = () if given else models_of(then.frames)  # of which an optimizer was made
+    whole = next((one for name, one in models if frozen(one, name)), nn.Identity())
+    left = [*leaves.values()] or [*whole.parameters()][::-1]
+    frames = record.frozen.get(id(left[0]), []) if left else []
     by_path = Makers(then.known["makers"]).by_path(then.frames)
-    return pickle.dumps(History(pasts, operands, by_path, written, frozen))
+    return pickle.dumps(History(pasts, operands, by_path, written, untrained(then, left, frames)))
 
 
 def _is_alike(scene: Scene, then: Scene) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from torch import nn
 
 from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.scene import models_of
 from stablelint.runtime.program.frames import resolve, site_of, user_frames
 from stablelint.runtime.program.location import Location
 
@@ -42,6 +43,5 @@ class Makers:
 def modules_of(frames: list[Frame]) -> Iterator[tuple[str, nn.Module]]:
     """The modules that the program's frames hold, each by a path that is the same in another run."""
     for count, frame in enumerate(one for one in reversed(frames) if one.mine):
-        for name, value in frame.frame.f_locals.items():
-            for path, module in value.named_modules() if isinstance(value, nn.Module) else ():
-                yield f"{count}/{name}/{path}", module
+        for name, value in models_of([frame], local=True):
+            yield from ((f"{count}/{name}/{path}", module) for path, module in value.named_modules())
