@@ -27,6 +27,7 @@ class Runner:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._checkouts = 0
+        self._installed: set[Path] = set()
         subprocess.run([sys.executable, "-m", "venv", str(folder / "python")], check=True)
         programs = folder / "python" / ("Scripts" if os.name == "nt" else "bin")
         self._environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
@@ -101,6 +102,9 @@ class Runner:
         for step in known["runs"]["steps"]:
             if step.get("uses", "").startswith("actions/setup-python@"):
                 continue  # this environment's Python stands for it
+            if step["name"] == "Install" and action in self._installed:
+                continue  # a later job finds it there
+            self._installed.add(action)
             assert step["shell"] == "bash"
             environment = {name: _filled(value, inputs) for name, value in step.get("env", {}).items()}
             yield self.run(

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import torch
@@ -37,7 +38,7 @@ DOCUMENTED = {
     "clamp(max=88.0)": "where nothing speaks of doubles, the largest exponent is that of single precision",
     "softplus(": "above 20 it is its operand, which 1e-9 is missing to",
 }
-_SHAPE, _ROUNDS = (6, 4), 40
+_SHAPE = (6, 4)
 _ULPS = 64  # as many roundings may old and new lie apart
 
 
@@ -54,9 +55,9 @@ class Moved:
     new: float
 
 
-def forms(seed: int) -> Iterator[tuple[Core, str, str]]:
-    """Each pattern that has an unsafe fix, as a function of its operands: the core, and the source before and after."""
-    for core in cores(CATALOG, random.Random(seed), Applicability.UNSAFE):
+def forms(seed: int, every: int = 1) -> Iterator[tuple[Core, str, str]]:
+    """Patterns that have an unsafe fix, as functions of their operands: the core, and the source before and after."""
+    for core in islice(cores(CATALOG, random.Random(seed), Applicability.UNSAFE), None, None, every):
         if CATALOG.rules[core.code].expect != "non-finite":
             continue  # what the page itself says is another value
         for taken in _TAKEN:
@@ -69,7 +70,7 @@ def forms(seed: int) -> Iterator[tuple[Core, str, str]]:
                 yield core, source, made
 
 
-def moved(core: Core, source: str, made: str) -> Iterator[Moved]:
+def moved(core: Core, source: str, made: str, rounds: int = 40) -> Iterator[Moved]:
     """The healthy operands that a fix moves, of any size and sign, the first of each element type."""
     taken = next((one for one in _TAKEN if one and one in source), "")
     old, new = vars(load(source))["f"], vars(load(made))["f"]
@@ -77,7 +78,7 @@ def moved(core: Core, source: str, made: str) -> Iterator[Moved]:
         generator = torch.Generator().manual_seed(11)
         drawn = (
             [_spread(getattr(torch, sort), number, generator, bool(taken)) for _ in core.operands]
-            for number in range(_ROUNDS)
+            for number in range(rounds)
         )
         found = next((one for given in drawn for one in _differs(old, new, given)), None)
         if found is not None:
