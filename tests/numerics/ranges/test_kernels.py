@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 
 # ATen and oneDNN choose their kernels each for itself; the ladder of what a processor has, in ATen's words.
 CAPABILITIES = ("default", "avx2", "avx512")
@@ -17,6 +18,8 @@ ROOT = Path(__file__).parents[3]
 @cache
 def best_capability() -> str:
     """The widest kernels that torch chooses where nothing tells it to choose others."""
+    if "ATEN_CPU_CAPABILITY" not in os.environ:
+        return torch.backends.cpu.get_cpu_capability().lower()
     free = {key: value for key, value in os.environ.items() if key != "ATEN_CPU_CAPABILITY"}
     asked = "import torch; print(torch.backends.cpu.get_cpu_capability())"
     answer = subprocess.run(
