@@ -5,6 +5,7 @@ import runpy
 import subprocess
 import sys
 import warnings
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,12 @@ from stablelint.runtime.tracing import hooks
 
 
 def explained(path: Path) -> tuple[Explanation | None, BaseException]:
-    """Run a program to its end, and ask for the explanation of what ended it."""
+    """Run a program in its folder to its end, and ask for the explanation of what ended it."""
+    with chdir(path.parent):
+        return _explained(path)
+
+
+def _explained(path: Path) -> tuple[Explanation | None, BaseException]:
     trail = Trail()
     trail.start()
     try:
