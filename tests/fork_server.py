@@ -32,10 +32,13 @@ def main() -> None:
         job, outputs, *_ = socket.recv_fds(jobs, 1 << 18, 1)
         if not job:
             os._exit(0)
+        task = json.loads(job)
+        if task["plan"] is not None and task["plan"]["child"] == "stablelint.runtime.compare.compiling.child":
+            importlib.import_module("torch._inductor.compile_fx")  # which each compiler of a fork would load
         process = os.fork()
         if process == 0:
             jobs.close()
-            os._exit(run(json.loads(job), outputs[0]))
+            os._exit(run(task, outputs[0]))
         os.close(outputs[0])
         jobs.send(str(process).encode())
         status = os.waitpid(process, 0)[1]
