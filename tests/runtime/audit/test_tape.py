@@ -1,7 +1,5 @@
 """Losses that are computed anew: by copies of the models, and by torch's functions on what these give."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack 
 
 from stablelint.runtime.audit import Audit, Status  # noqa: E402
 from stablelint.runtime.audit.outcome import Outcome  # noqa: E402
+from tests.forks import Servers  # noqa: E402
 
 Loss = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
@@ -189,14 +188,7 @@ def compiled() -> str:
     return f"{said(trained(within)).status.name} {_get_current_function_mode_stack()}"
 
 
-def test_what_is_compiled_runs_without_a_tape() -> None:
+def test_what_is_compiled_runs_without_a_tape(tmp_path: Path, servers: Servers) -> None:
     # The compiler changes torch for its whole process.
     code = "from tests.runtime.audit.test_tape import compiled; print(compiled())"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "UNSEEN []"
+    assert servers.answered(code, tmp_path) == "UNSEEN []"

@@ -2,8 +2,6 @@
 
 import json
 import runpy
-import subprocess
-import sys
 import warnings
 from contextlib import chdir
 from pathlib import Path
@@ -15,6 +13,7 @@ from stablelint.runtime.crash import arm as armed
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.tracing import hooks
+from tests.forks import Servers
 
 
 def explained(path: Path) -> tuple[Explanation | None, BaseException]:
@@ -38,18 +37,11 @@ def _explained(path: Path) -> tuple[Explanation | None, BaseException]:
     raise AssertionError("the program ended well")
 
 
-def explained_apart(path: Path) -> dict[str, Any]:
+def explained_apart(path: Path, servers: Servers) -> dict[str, Any]:
     """What is explained of a program that runs in a process of its own: what it changes of torch goes with that."""
     code = (
         "import json, pathlib; from tests.runtime.crash.running import explained; "
         f"found, error = explained(pathlib.Path({str(path)!r})); print(json.dumps(found.as_json(error)))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    told: dict[str, Any] = json.loads(servers.answered(code, path.parent))
     return told

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.forks import Servers
 from tests.runtime.crash.crashes import HEAD
 from tests.runtime.crash.running import explained, explained_apart
 
@@ -385,7 +386,7 @@ def test_a_script_that_asks_for_what_is_no_computing_is_told_without_another_run
     assert (tmp_path / "kept.txt").read_text() == "once"
 
 
-def test_a_script_that_compiles_is_run_once_more_as_it_is_written(tmp_path: Path) -> None:
+def test_a_script_that_compiles_is_run_once_more_as_it_is_written(tmp_path: Path, servers: Servers) -> None:
     path = tmp_path / "train.py"
     path.write_text(
         HEAD
@@ -395,14 +396,16 @@ def test_a_script_that_compiles_is_run_once_more_as_it_is_written(tmp_path: Path
         "net = torch.compile(Net(), backend=compiler)\nlabels = torch.zeros(4, 1).long()\n"
         "F.cross_entropy(net(torch.ones(4, 2, 3)), labels)\n"
     )
-    assert explained_apart(path)["advice"] == ["labels.squeeze(-1) passes"]
+    assert explained_apart(path, servers)["advice"] == ["labels.squeeze(-1) passes"]
 
 
-def test_layers_of_a_compiled_model_have_the_names_that_the_model_gives_them(tmp_path: Path) -> None:
+def test_layers_of_a_compiled_model_have_the_names_that_the_model_gives_them(
+    tmp_path: Path, servers: Servers
+) -> None:
     path = tmp_path / "train.py"
     path.write_text(
         HEAD
         + "net = torch.compile(nn.Sequential(nn.Linear(6, 5), nn.Linear(4, 2)), backend='eager')\n"
         + "net(torch.ones(3, 6))\n"
     )
-    assert [row[0] for row in explained_apart(path)["layers"]] == ["0", "1"]
+    assert [row[0] for row in explained_apart(path, servers)["layers"]] == ["0", "1"]
