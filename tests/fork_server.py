@@ -1,7 +1,8 @@
 """Runs programs in forks of a process that has torch: a run costs no import.
 
-Given the descriptor of a socket, and names of modules to load before the forks. Reads jobs, each a JSON object with
-the descriptor that takes its output, and answers each with its process and then with its exit status.
+Given the descriptor of a socket that listens, and names of modules to load before the forks. Who connects sends jobs,
+each a JSON object with the descriptor that takes its output, and is answered each with its process and then with its
+exit status.
 """
 
 import atexit
@@ -14,6 +15,7 @@ import socket
 import sys
 import threading
 from pathlib import Path
+from typing import NoReturn
 
 import numpy
 import torch
@@ -24,10 +26,20 @@ from stablelint.runtime.verify.probe import install
 
 
 def main() -> None:
-    jobs = socket.socket(fileno=int(sys.argv[1]))
+    asked = socket.socket(fileno=int(sys.argv[1]))
     torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.5)  # the first optimizer loads a compiler
     for name in sys.argv[2:]:
         importlib.import_module(name)
+    while True:
+        jobs, _ = asked.accept()
+        if os.fork() == 0:
+            asked.close()
+            serve(jobs)
+        jobs.close()
+
+
+def serve(jobs: socket.socket) -> NoReturn:
+    """Runs the jobs of one process of the tests."""
     while True:
         job, outputs, *_ = socket.recv_fds(jobs, 1 << 18, 1)
         if not job:

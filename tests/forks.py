@@ -1,5 +1,6 @@
 """Runs of small programs without the import of torch that each would pay for."""
 
+import contextlib
 import json
 import os
 import socket
@@ -41,16 +42,24 @@ class Forked:
 
 
 class Server:
-    """A process that has loaded modules and forks for each program."""
+    """A process that has loaded modules and forks for each program.
+
+    The processes of one run of the tests share it: the first that needs it starts it, and ends it.
+    """
 
     def __init__(self, seed: str) -> None:
-        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = subprocess.Popen(
-            [sys.executable, str(SERVER), str(theirs.fileno()), *MODULES],
-            pass_fds=[theirs.fileno()],
-            env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
-        )
-        theirs.close()
+        name = f"\0stablelint-{os.environ.get('PYTEST_XDIST_TESTRUNUID', os.getpid())}-{seed}"
+        self._process = None
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asked:
+            asked.bind(name)
+            asked.listen()
+            self._process = subprocess.Popen(
+                [sys.executable, str(SERVER), str(asked.fileno()), *MODULES],
+                pass_fds=[asked.fileno()],
+                env={**os.environ, "PYTHONHASHSEED": seed, "OMP_NUM_THREADS": "1"},
+            )
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.connect(name)
 
     def run(self, job: object, output: int) -> Forked:
         """Have a job run, its output going to a descriptor."""
@@ -63,9 +72,11 @@ class Server:
         return int(self._socket.recv(_LARGEST))
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, where it was started here."""
         self._socket.close()
-        self._process.wait()
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
 
 
 MODULES = (
