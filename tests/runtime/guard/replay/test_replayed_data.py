@@ -1,7 +1,5 @@
 """A replay gives the step its own data: what a loop takes from an iterator, and counters that a closure keeps."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stablelint.runtime.guard import Event, Guard  # noqa: E402
+from tests.forks import Servers  # noqa: E402
 from tests.runtime.guard.support import report_of  # noqa: E402
 
 torch.set_num_threads(1)
@@ -167,14 +166,13 @@ def test_a_generator_under_way_is_not_advanced(tmp_path: Path) -> None:
     assert guard.watch.step == 8
 
 
-def test_what_a_step_writes_into_the_programs_objects_is_taken_back(tmp_path: Path) -> None:
+def test_what_a_step_writes_into_the_programs_objects_is_taken_back(tmp_path: Path, servers: Servers) -> None:
     program = tmp_path / "train.py"
     program.write_text(HEAD + WRITTEN)
     (tmp_path / "counters.py").write_text("at = 0\n")
     # In a process of its own: beside a thread that another test has left, nothing is taken back.
-    command = [sys.executable, "-c", GUARDED, program]
-    run = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert (run.stdout, run.returncode) == ("3\n", 0), run.stderr
+    (tmp_path / "guarded.py").write_text(GUARDED)
+    assert servers.printed(tmp_path / "guarded.py", str(program)) == "3\n"
 
 
 def test_beside_other_threads_what_was_written_is_left_and_named(tmp_path: Path) -> None:
