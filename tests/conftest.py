@@ -2,6 +2,7 @@
 
 import compileall
 import gc
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from tests.forks import Servers
 # tests that interrupt a command need one that hears.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Workers and their commands take a core each: threads beside them would wait, and burn what they wait for.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # How long an example takes is no law: a busy machine would fail it.
 settings.register_profile("untimed", deadline=None)
