@@ -14,7 +14,7 @@ from stablelint.analysis.values.sorts import is_integral
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import TOP, Interval
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import VIEWS, having
 
@@ -113,7 +113,7 @@ def _can_vanish(value: Value, context: Context) -> Truth:
 
 
 def _is_measure(value: Value, context: Context) -> bool:
-    """What is 0 where all that is divided by it is, and never below.
+    """What is 0 where all that is divided by it is, and never below, as far as is known.
 
     A union, `a + b - both` beneath `both`; a sum of totals; a norm, total or extent of what is divided; the extent of
     anything, as of raw samples of any type.
@@ -128,8 +128,8 @@ def _is_measure(value: Value, context: Context) -> bool:
     if is_union and (taken or all(term.op in _TOTALS for term in added)):
         return True
     measures = list(_measures(value))
-    is_positive = next(context.ranges[name] for name, one in context.bindings.items() if one is value).lo >= 0
-    if not is_positive or not measures or any(one.op not in _MEASURES for one in measures):
+    lies = next(context.ranges[name] for name, one in context.bindings.items() if one is value)
+    if not (lies.lo >= 0 or lies == TOP) or not measures or any(one.op not in _MEASURES for one in measures):
         return False
     divided = {one.key for one in behind(part) if not one.is_constant}
     of_divided = (one.key in divided for found in measures if found.first for one in behind(found.first))
