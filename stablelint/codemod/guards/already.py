@@ -16,6 +16,7 @@ from stablelint.diagnostic import Proposal
 from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import last_name
 from stablelint.syntax.remembered import remembered
+from stablelint.syntax.walk import nodes_below
 
 _SMALL, _SMOOTH = 0.01, 1.0
 
@@ -91,19 +92,15 @@ def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:
     """Whether a number is a small positive one, or what has one up to `largest` by default."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, float) and 0 < node.value < _SMALL
-    walked = list(ast.walk(tree.module))
+    assigned = nodes_below(tree.module, ast.Assign)
     if isinstance(node, ast.Attribute):
         text = ast.unparse(node)
-        sets = [one for one in walked if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) == text]
+        sets = [one for one in assigned if ast.unparse(one.targets[0]) == text]
         return any(_is_small(tree, one.value, largest) for one in sets)
-    named_here = [
-        one
-        for one in walked
-        if isinstance(one, ast.Assign) and [ast.unparse(t) for t in one.targets] == [last_name(node)]
-    ]
+    named_here = [one for one in assigned if [ast.unparse(t) for t in one.targets] == [last_name(node)]]
     if any(isinstance(one.value, ast.Constant) and _is_small(tree, one.value, largest) for one in named_here):
         return True
-    given = (one for one in walked if isinstance(one, ast.arguments))
+    given = nodes_below(tree.module, ast.arguments)
     named = (pair for one in given for pair in zip(one.args[::-1], one.defaults[::-1], strict=False))
     return any(name.arg == last_name(node) and _is_small(tree, value, largest) for name, value in named)
 
