@@ -119,7 +119,7 @@ def _written(module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int,
     """The top-level names of other files into which a file writes: `config.EPS = 0`, `TABLE["eps"] = 0`, `tools.f = g`."""
     for seen, function, _ in module.sights.parts:
         row = function.lineno if function is not None else 1
-        for name in sorted(seen.changed & module.imports.keys()):
+        for name in sorted(seen.changed.intersection(module.imports)):
             qualified = module.imports[name]
             found = project.names_in(qualified, {*seen.written, *seen.loads}, module)
             for place in (project.find(qualified, module), *found):
@@ -175,7 +175,7 @@ def _tables(function: FunctionInfo) -> set[str]:
     """The top-level mappings of its file that a function adds to."""
     subscripts = (n for n in descendants(function.node) if isinstance(n, ast.Subscript))
     stored = {n.value.id for n in subscripts if type(n.ctx) is ast.Store and isinstance(n.value, ast.Name)}
-    return stored & function.module.assignments.keys()
+    return stored.intersection(function.module.assignments)
 
 
 def _overridden(info: ClassInfo, project: Project) -> Iterator[tuple[Place, int, str]]:

@@ -79,7 +79,7 @@ def _consumed_later(node: ast.GeneratorExp, frame: Frame) -> Value:
 
 def _changed(name: str, value: Value, frame: Frame) -> Value:
     """What a name stands for that may have changed: of an object, which one it is and what it holds is not known."""
-    kind = value.kind if value.kind in (*STORED, Kind.NUMBER) else Kind.UNKNOWN
+    kind = value.kind if value.kind in STORED or value.kind is Kind.NUMBER else Kind.UNKNOWN
     return frame.graph.unknown(name, kind=kind)
 
 

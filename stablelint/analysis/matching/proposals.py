@@ -73,7 +73,7 @@ def _offers(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str |
     unmet: str | None = None
     for fix in site.rule.fixes:
         template = parse_template(fix.replace or "...")  # a statement moved or deleted has no text of its own
-        missing = template.metavariables - site.match.bindings.keys()
+        missing = template.metavariables.difference(site.match.bindings)
         if missing and (missing == template.metavariables or not _are_keywords(template.text, missing)):
             continue
         if fix.target is not None and fix.target not in site.match.bindings:
@@ -133,7 +133,7 @@ def place_to_change(site: Site, module: ModuleInfo) -> None:
 def _is_for(fix: FixTemplate, site: Site) -> bool:
     """Whether a rewrite is one for the form of the operation and the element type that a site has."""
     names = parse_template(fix.replace or "...").metavariables
-    return _suits_dtype(fix, site) and not site.match.through and bool(names & site.match.bindings.keys())
+    return _suits_dtype(fix, site) and not site.match.through and not names.isdisjoint(site.match.bindings)
 
 
 def _are_keywords(text: str, names: frozenset[str]) -> bool:
@@ -163,7 +163,7 @@ def _proposal(fix: FixTemplate, site: Site, module: ModuleInfo) -> Proposal:
     if node is None:
         return _in_other_file(fix, site, value, module)
     bindings: dict[str, Binding] = {}
-    for name in sorted(template.metavariables & site.match.bindings.keys()):
+    for name in sorted(template.metavariables.intersection(site.match.bindings)):
         binding = _binding(name, fix, node, site, module)
         if binding is None and fix.target is not None and value.module not in (None, module):
             return _in_other_file(fix, site, value, module)
@@ -317,10 +317,10 @@ def _program(
     What the rewrite takes over as it stands may be any expression.
     """
     own = _nodes(module.source.tree)
-    names = parse_template(fix.replace or "...").metavariables & site.match.bindings.keys()
+    names = parse_template(fix.replace or "...").metavariables.intersection(site.match.bindings)
     taken_over = {id(site.match.bindings[name]) for name in names}
     asked = {name for text in fix.when for name in parse_predicate(text).metavariables}
-    relied = [site.match.bindings[name] for name in sorted(asked & site.match.bindings.keys())]
+    relied = [site.match.bindings[name] for name in sorted(asked.intersection(site.match.bindings))]
     literals = [*site.match.literals, *(value for value in relied if value.is_constant)]
 
     def span(value: Value) -> Span | None:

@@ -47,7 +47,7 @@ def numbers_passed_elsewhere(
 def note_critical(function: FunctionInfo, bound: Mapping[str, Value], node: ast.AST, frame: Frame) -> None:
     """Notes where the arguments of a call lie that stand for critical parameters of a function of another file."""
     home = frame.session.home
-    for name in function.critical & bound.keys():
+    for name in function.critical.intersection(bound):
         value = bound[name]
         if home is None or value.kind not in NUMERIC:
             continue

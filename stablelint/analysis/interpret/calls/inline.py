@@ -69,7 +69,7 @@ def call_function(
     result = _result_of(function, bound, given, receiver, node, frame)
     if function.outline.checks and id(node) not in frame.idle:
         _pass_check(function, bound, receiver, frame)
-    unseen = [v for name, v in _seen_by(function, bound).items() if name in function.writes - given.keys()]
+    unseen = [v for name, v in _seen_by(function, bound).items() if name in function.writes.difference(given)]
     let_write(function.name, unseen, frame, in_place=True)
     if function.wrapper or (function.remembers and result.kind in _WRITABLE):
         said = (

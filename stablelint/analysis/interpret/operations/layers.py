@@ -15,9 +15,9 @@ from stablelint.syntax import operations
 from stablelint.syntax.names import names_layer
 
 CASTS = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
-MODULE_METHODS = (
-    frozenset("to type cuda cpu eval train requires_grad_ apply share_memory compile".split()) | CASTS.keys()
-)
+MODULE_METHODS = frozenset(
+    "to type cuda cpu eval train requires_grad_ apply share_memory compile".split()
+).union(CASTS)
 # Arguments of constructors that count something.
 _SIZES = frozenset(
     "in_features out_features in_channels out_channels num_embeddings embedding_dim normalized_shape".split()
@@ -71,7 +71,7 @@ def make_layer(
     if found is not None:
         layer.operation = found.name if found.name != "layer_output" else None
         layer.arguments = dict(zip(found.parameters, positional, strict=False)) | keywords
-        for size in _SIZES & layer.arguments.keys():
+        for size in _SIZES.intersection(layer.arguments):
             value = layer.arguments[size]
             sized(value, value.name or _spelled(size, found.parameters, node))
     value = Value(

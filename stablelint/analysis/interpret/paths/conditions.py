@@ -55,7 +55,7 @@ def assume(test: Value, truth: bool, state: State) -> None:
             assume(operand, False, state)
     elif op in _NOT and len(operands) == 2:
         compare(op if truth else _NOT[op], operands[0], operands[1], state)
-    elif op in ("all", "any", "python.all", "python.any", *_SINGLE) and operands:
+    elif (op in ("all", "any", "python.all", "python.any") or op in _SINGLE) and operands:
         _quantified(op.removeprefix("python."), operands[0], truth, state)
         if op == "item" and truth:
             _truthy(test, state)
@@ -86,7 +86,7 @@ def _truthy(test: Value, state: State) -> None:
 
 
 def _quantified(op: str, operand: Value, truth: bool, state: State) -> None:
-    if op in ("all", *_SINGLE) and truth:
+    if (op == "all" or op in _SINGLE) and truth:
         assume(operand, True, state)
     if op == "any" and not truth:
         assume(operand, False, state)
