@@ -100,7 +100,7 @@ def _cut(scene: Scene) -> tuple[str, str, Location] | None:
         return None
     at, kind = cut.at, "the comparison" if cut.operation in _COMPARISONS else cut.operation
     if cut.silent:
-        off = next((one for one in (at, *cut.callers) if _switches_off(one)), at)
+        off = next((one for one in (at, *cut.callers) if switches_off(one)), at)
         inner = off.function if off.function != scene.user.site.code.co_qualname else ""
         told = f"gradients are disabled{inner and f' in {inner}'} where `{off.expression}` stands"
         return told, f"{inner} without no_grad, where its result is trained on" if inner else _LEAVE, off
@@ -111,7 +111,7 @@ def _cut(scene: Scene) -> tuple[str, str, Location] | None:
     return because, f"compute the loss of what stands before {kind}", at
 
 
-def _switches_off(at: Location) -> bool:
+def switches_off(at: Location) -> bool:
     """Whether a decorator of the function in which a place stands, or a block in it, switches gradients off."""
     function = function_at(at)
     blocks = [one for one in ast.walk(function) if isinstance(one, ast.With)] if function is not None else []

@@ -9,12 +9,13 @@ import re
 import torch
 
 from stablelint.runtime.crash import expression
+from stablelint.runtime.crash.explain.no_graph import switches_off
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.provenance.history import history, makers
 from stablelint.runtime.crash.repairs.constructors import constructed
-from stablelint.runtime.crash.repairs.counts import enough_rows
+from stablelint.runtime.crash.repairs.counts import enough, enough_outputs
 from stablelint.runtime.crash.repairs.edits import Setting
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.repairs.onward import Onward, counted_anew
@@ -22,6 +23,7 @@ from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.repairs.tensors import is_indexed
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.operations import having
 
@@ -65,7 +67,8 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
     marked = "mark what is ignored with -100, or ignore_index"
     past = history(loss.scene)
     high = max(high, past.largest(labels.name, count) if past is not None else 0)
-    advice = [f"{high + 1} outputs of the last layer" if low >= 0 else marked]
+    outputs = enough_outputs(loss.scene, count, high + 1) if low >= 0 and high <= 2 * count else None
+    advice = [outputs.told if outputs else f"{high + 1} outputs of the last layer" if low >= 0 else marked]
     if past is not None and low >= 0 and not past.is_of_weights(scores.name, count):
         advice = []  # what counts the classes is no size of a layer
     odd = target[(target < 0) | (target >= count)].unique()
@@ -99,20 +102,17 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     past = history(scene)
     made = past.largest(operands[0].name, rows) if past is not None else 0
     largest = max(made, int(indices.max()))
-    enough = enough_rows(scene, "num_embeddings", largest + 1) if scene.module is not None else None
-    advice = [
-        enough.told if enough else f"num_embeddings={largest + 1} at least, or see how indices are made"
-    ]
+    found = enough(scene, scene.module, "num_embeddings", largest + 1) if scene.module is not None else None
+    advice = [found.told if found else f"num_embeddings={largest + 1} at least, or see how indices are made"]
     if int(indices.min()) >= rows:  # none of them counts rows
         numbered = f"torch.unique({operands[0].name}, return_inverse=True)"
         advice.insert(
             0, f"if these are identifiers, number them all from 0: {numbered}, of the whole data set"
         )
     if indices.dim() and indices.shape[-1] > 1 and bool((indices.diff() == 1).all()):
-        advice = [
-            f"these count places, and {rows} have a row: cut what they count to the last {rows}",
-            *advice[:1],
-        ]
+        advice.append(f"these count places, and {rows} have a row: cut what they count to the last {rows}")
+        if any(switches_off(resolve(one.site)) for one in scene.frames if one.mine):  # nothing is trained on
+            advice.reverse()
     if int(indices.min()) < 0:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken

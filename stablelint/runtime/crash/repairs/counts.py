@@ -8,61 +8,71 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.crash.provenance.anew import by_script
+from stablelint.runtime.crash.provenance.made import modules_of
 from stablelint.runtime.crash.repairs.constructors import constructed, line_of, plus
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at
+from stablelint.runtime.tensors.measure import tensors_in
 
+_COUNTED = ("embedding", "cross_entropy", "nll_loss")
 _FREE = 64  # rows more than are known to be needed, while it is looked for how many are
 
 
 @dataclass
-class _Largest:
-    """The largest index that a table of some rows is asked for, in a copy of the process."""
+class _Largest(TorchFunctionMode):
+    """The largest number that a table or scores of some rows are asked for, in a copy of the process."""
 
     rows: int
     index: int = -1
 
-    def __enter__(self) -> None:
-        original = torch.embedding
+    def __post_init__(self) -> None:
+        super().__init__()
 
-        def seen(weight: torch.Tensor, indices: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-            if len(weight) == self.rows and indices.numel():
-                self.index = max(self.index, int(indices.max()))
-            return original(weight, indices, *args, **kwargs)
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__name__", "") in _COUNTED:
+            whole, scores = (
+                [one for one in tensors_in((args, kwargs)) if one.is_floating_point() is is_float]
+                for is_float in (False, True)
+            )
+            if whole and scores and self.rows in scores[0].shape[:2]:
+                self.index = max(self.index, int(whole[0].max()))
+        return func(*args, **(kwargs or {}))
 
-        setattr(torch, "embedding", seen)  # noqa: B010
 
-    def __exit__(self, *_: object) -> None:
-        """The copy ends with it."""
-
-
-def enough_rows(scene: Scene, name: str, least: int) -> Repair | None:
-    """The layer that failed with as many rows as the whole script needs; None where that cannot be told."""
+def enough(scene: Scene, layer: nn.Module, name: str, least: int) -> Repair | None:
+    """A layer with as many rows, or outputs, as the whole script needs; None where that cannot be told."""
     most = 2 * least + _FREE
 
     def told(then: Scene | None, seen: _Largest) -> bytes:
         return pickle.dumps(seen.index + 1) if then is None and seen.index >= 0 else b""
 
-    for place, way in enumerate(_ways(scene, name, most)):
+    for place, way in enumerate(_ways(scene, layer, name, most)):
         edits = [one for one in way.revisions if isinstance(one, Edit)]
-        said = (
-            by_script(scene, told, lambda: _Largest(most), edits) if len(edits) == len(way.revisions) else b""
-        )
-        if said:
-            return [*_ways(scene, name, pickle.loads(said))][place]
+        if said := by_script(scene, told, lambda: _Largest(most), edits):
+            return [*_ways(scene, layer, name, pickle.loads(said))][place]
     return None
 
 
-def _ways(scene: Scene, name: str, value: int) -> Iterator[Repair]:
+def enough_outputs(scene: Scene, count: int, least: int) -> Repair | None:
+    """The last layer of so many outputs with as many as there are classes."""
+    layers = [
+        (path.split("/")[:2], layer, name)
+        for path, layer in modules_of(scene.frames)
+        for name in ("out_features", "out_channels")
+        if getattr(layer, name, None) == count
+    ]
+    of_first = [one[1:] for one in layers if one[0] == layers[0][0]]
+    return enough(scene, *of_first[-1], least) if of_first else None
+
+
+def _ways(scene: Scene, layer: nn.Module, name: str, value: int) -> Iterator[Repair]:
     """Where the count is computed, and then where the layer is made, the outermost call first."""
-    layer = scene.module
-    if layer is None:
-        return
     more = value - int(getattr(layer, name))
     for at in scene.origins.of_setting(layer, name)[-1:]:
         node = expression_at(at)

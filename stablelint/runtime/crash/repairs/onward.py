@@ -71,7 +71,7 @@ class Onward:
         """The repairs with which the program may go on, and what it takes further; else all, with what fails then."""
         if not can_copy():
             return found
-        likely, short = list[Repair](), list[Repair]()
+        likely, further, short = list[Repair](), list[Repair](), list[Repair]()
         for one in found:
             if one.kind == "target":  # which is not to be another tensor where it is written
                 made = next(filter(None, map(self.alone, _elsewhere(self.scene, one))), None)
@@ -85,8 +85,9 @@ class Onward:
             if isinstance(met, Met):
                 short.append(replace(one, until=f"; then line {met.row} fails: {met.error}"))
             else:
-                likely.append(met or one)
-        return sorted(likely, key=lambda one: one.idle) or short
+                is_chain = met is not None and len(met.revisions) > len(one.revisions)
+                (further if is_chain else likely).append(met or one)
+        return sorted(likely or further, key=lambda one: one.idle) or short
 
     def alone(self, one: Repair) -> Repair | None:
         """A repair, if the program goes on with nothing else."""
