@@ -28,7 +28,7 @@ from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.failing import Call, called, failing
 from stablelint.runtime.crash.repairs.onward import Onward
-from stablelint.runtime.crash.repairs.outer import padded, rearranged
+from stablelint.runtime.crash.repairs.outer import emptied, padded, rearranged
 from stablelint.runtime.crash.repairs.refits import refitted, widened
 from stablelint.runtime.crash.repairs.regrouped import extended, regrouped
 from stablelint.runtime.crash.repairs.search import Repair, repairs
@@ -157,7 +157,8 @@ def advised(scene: Scene) -> Advice:
         if changed := of_own_lists(scene):
             return changed
     onward = Onward(scene, lambda _: [])
-    if not found and (wider := onward.through(padded(scene))[:1]):
+    outside = chain(emptied(scene), padded(scene) if not found else ())
+    if (not found or found[0].kind == "wider") and (wider := onward.through(outside)[:1]):
         return Advice((wider[0].told,))
     last = not found or found[0].until or found[0].kind in ("size", "turned")
     if last and not isinstance(scene.error, IndexError) and (refits := refitted(scene)):

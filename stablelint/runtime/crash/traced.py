@@ -31,10 +31,11 @@ def with_history(scene: Scene, found: Explanation) -> Explanation:
 
 def _as_made(scene: Scene, operands: tuple[Operand, ...]) -> Iterator[Operand]:
     """The operands; those that a layer holds with the call that made it, where another statement is known."""
-    made = makers(scene).get(id(scene.module), ())[:1]
+    calls = makers(scene).get(id(scene.module), ())
     for one in operands:
         known = one.made_at.expression if one.made_at is not None else ""
-        yield replace(one, made_at=made[0]) if one.held and made and made[0].expression not in known else one
+        is_told = not calls or any(each.expression in known for each in calls)
+        yield one if is_told or not one.held else replace(one, made_at=calls[0])
 
 
 def _asked(

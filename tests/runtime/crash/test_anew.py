@@ -129,6 +129,27 @@ CASES = {
         "net[1].requires_grad_(True) behind line 6 passes",
         "parameters are taken out of training here: net.requires_grad_(False)",
     ),
+    "a list that keeps what another one forgets": (
+        HEAD + "class Agent:\n    def __init__(self):\n        self.scores, self.gains = [], []\n"
+        "    def play(self):\n        self.scores.append(torch.ones(()))\n        self.gains.append(2.0)\n"
+        "    def update(self):\n        total = (torch.stack(self.scores) * torch.tensor(self.gains)).sum()\n"
+        "        self.gains = []\n        return total\nagent = Agent()\nfor _ in range(2):\n"
+        "    agent.play()\n    agent.play()\n    agent.update()\n",
+        "self.scores.clear() behind line 13 passes",
+        "torch.stack(self.scores) (4,) float32",
+    ),
+    "classes of which a count leaves one out": (
+        HEAD + "names = ['a', 'b']\nnet = nn.Linear(2, len(names))\nfor labels in ([0, 2], [3, 1]):\n"
+        "    F.cross_entropy(net(torch.ones(2, 2)), torch.tensor(labels))\n",
+        "nn.Linear(2, len(names) + 2) in line 6 passes",
+        "torch.tensor(labels) holds 2 at 1",
+    ),
+    "a table of places that is too short to train on": (
+        HEAD
+        + "table = nn.Embedding(4, 2)\nfor count in (3, 5, 6):\n    table(torch.arange(count)).sum().backward()\n",
+        "nn.Embedding(6, 2) in line 5 passes",
+        "torch.arange(count) holds 4 at 4",
+    ),
     "a head that is frozen with all else": (
         NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
         "    def forward(self, x):\n        return self.head(self.body(x))\n"

@@ -6,7 +6,6 @@ import ast
 import re
 
 import torch
-from torch import nn
 
 from stablelint.analysis.files.decorators import records_gradient
 from stablelint.runtime.crash.explainers import explains
@@ -66,16 +65,9 @@ def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
 
 def _frozen(made: Location | None, user: Frame) -> Untrained | None:
     """The model in the statement that made a loss, or else among the names there, that trains nothing."""
-    named = [one for one in ast.walk(made.parsed()) if isinstance(one, ast.expr)] if made is not None else []
-    read = {
-        ast.unparse(one): value_of(one, user.names)
-        for one in named
-        if isinstance(one, ast.Name | ast.Attribute)
-    }
-    held = dict[str, nn.Module]()
-    for values in (read, dict(models_of([user]))):
-        models = {name: one for name, one in values.items() if isinstance(one, nn.Module)}
-        held = held or {name: one for name, one in models.items() if any(True for _ in one.parameters())}
+    held = {name: one for name, one in models_of([user]) if next(one.parameters(), None) is not None}
+    written = {ast.unparse(one) for one in ast.walk(made.parsed())} if made is not None else set[str]()
+    held = {name: held[name] for name in held if name in written} or held
     if any(one.requires_grad for model in held.values() for one in model.parameters()):
         return None
     return next((frozen(one, name) for name, one in held.items()), None)

@@ -106,7 +106,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     both = [one for one in (asked_of(before.site), asked_of(user.site if user else None)) if one]
     if made is not None and user is not None and (told := _cleared(scene, made, user)):
         advice = told
-    elif told := _detached_in_turn(scene, {*names, *filter(None, (carried,))}):
+    elif _total(user) is None and (told := _detached_in_turn(scene, {*names, *filter(None, (carried,))})):
         advice = told
     elif stepped and (
         told := _detached_once(scene, before.site, {id(one) for one in old}, {id(one) for one in earlier})

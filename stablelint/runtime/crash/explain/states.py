@@ -18,7 +18,7 @@ from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.general import of_own_lists
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.onward import Onward, as_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
@@ -42,7 +42,7 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     sizes = _SIZES.findall(scene.message)
     prefix = _prefix(missing, unexpected)
     if prefix is not None:
-        return _of_wrapper(prefix, _given(scene), added=unexpected[0].startswith(prefix))
+        return _of_wrapper(scene, prefix, added=unexpected[0].startswith(prefix))
     frame = scene.called("load_state_dict")
     given = frame.names.get("state_dict", {}) if frame is not None else {}
     if sizes:
@@ -93,15 +93,7 @@ def _keys_of(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, dict) else ()
 
 
-def _given(scene: Scene) -> str:
-    """What the program calls the state."""
-    match node_at(scene.user.site) if scene.user is not None else None:
-        case ast.Call(args=[state, *_]):
-            return ast.unparse(state)
-    return "state"
-
-
-def _of_wrapper(prefix: str, given: str, *, added: bool) -> Explanation:
+def _of_wrapper(scene: Scene, prefix: str, *, added: bool) -> Explanation:
     """A state whose keys are those of the module behind, or without, a prefix."""
     whose = f", those of {_WRAPPERS[prefix]}," if prefix in _WRAPPERS else ""
     if added:
@@ -110,7 +102,13 @@ def _of_wrapper(prefix: str, given: str, *, added: bool) -> Explanation:
     else:
         summary = f"the keys of the module{whose} begin with {prefix!r}, those of the state do not"
         keys = f"{prefix!r} + key"
-    return Explanation("state", summary, advice=(f"{{{keys}: value for key, value in {given}.items()}}",))
+    template = f"{{{keys}: value for key, value in {{}}.items()}}"
+    advice, user = template.replace("{}", "state"), scene.user
+    match node_at(user.site) if user is not None else None:
+        case ast.Call(args=[given, *_]) if user is not None:
+            repair = as_of(scene, template, given, user.site.code.co_filename)
+            advice = next((one.told for one in Onward(scene, lambda _: []).likely([repair])), advice)
+    return Explanation("state", summary, advice=(advice,))
 
 
 def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, forgiven: bool) -> Explanation:

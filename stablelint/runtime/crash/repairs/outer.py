@@ -1,4 +1,4 @@
-"""Changes of what stands further out or before: arguments in the wrong places, a part in place of a whole, upsampling."""
+"""Changes of what stands further out or before: arguments in wrong places, a part for a whole, upsampling, lists."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import is_known
+from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import function_at
 from stablelint.runtime.program.frames import resolve
 
 _MOST_ARGUMENTS = 6
@@ -82,3 +84,24 @@ def padded(scene: Scene) -> Iterator[Repair]:
         yield Repair(
             f"nn.{type(layers[0][1]).__name__}(…, output_padding=1) of {names}", None, revisions=changed
         )
+
+
+def emptied(scene: Scene) -> Iterator[Repair]:
+    """Lists of an object as long as an operand, emptied where the function that failed empties another of its lists."""
+    sizes = {size for one in scene.operands() for size in one.shape[:1]}
+    for frame in (one for one in reversed(scene.frames) if one.mine):
+        at = resolve(frame.site)
+        for statement in ast.walk(function_at(at) or ast.Pass()):
+            match statement:
+                case ast.Assign([ast.Attribute(owner)], ast.List([])):
+                    pass
+                case ast.Expr(ast.Call(ast.Attribute(ast.Attribute(owner), "clear"))):
+                    pass
+                case _:
+                    continue
+            for name, value in getattr(value_of(owner, frame.names), "__dict__", {}).items():
+                if isinstance(value, list) and len(value) in sizes:
+                    text = f"{ast.unparse(owner)}.{name}.clear()"
+                    edit = Edit.behind(statement, at.filename, text)
+                    where = f" behind{line_of(scene, edit).removeprefix(' in')}"
+                    yield Repair(text, None, revisions=(edit,), where=where)
