@@ -150,6 +150,13 @@ CASES = {
         "nn.Embedding(6, 2) in line 5 passes",
         "torch.arange(count) holds 4 at 4",
     ),
+    "a loss from a teacher that is frozen on purpose": (
+        HEAD + "teacher, student, x = nn.Linear(2, 1), nn.Linear(2, 1), torch.ones(4, 2)\n"
+        "teacher.requires_grad_(False)\nsteps = torch.optim.SGD(student.parameters(), lr=0.1)\n"
+        "loss = (teacher(x) - teacher(x).mean()).square().sum()\nloss.backward()\nsteps.step()\n",
+        "compute the loss from what the optimizer trains, not from these parameters",
+        "none of the 2 parameters of teacher (Linear) asks for gradients",
+    ),
     "a head that is frozen with all else": (
         NET + "        self.body, self.head = nn.Linear(2, 3), nn.Linear(3, 4)\n"
         "    def forward(self, x):\n        return self.head(self.body(x))\n"

@@ -81,7 +81,10 @@ def trained(scene: Scene, found: Untrained) -> str:
     edit = Edit.behind(statement, found.behind.filename, f"{found.layer}.requires_grad_(True)")
     where = f"behind{line_of(scene, edit).removeprefix(' in')}"
     repair = Repair(f"{edit.text} {where}", None, revisions=(edit,))
-    return next((one.told for one in Onward(scene, lambda _: []).likely([repair])), "")
+    tried = next(iter(Onward(scene, lambda _: []).likely([repair])), None)
+    if tried is not None and tried.idle:  # the optimizer holds others, which nothing trains then
+        return "compute the loss from what the optimizer trains, not from these parameters"
+    return tried.told if tried is not None else ""
 
 
 def _cut(scene: Scene) -> tuple[str, str, Location] | None:

@@ -147,7 +147,7 @@ class _Steps:
 
     def _count(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
         held = [one for group in optimizer.param_groups for one in group["params"]]
-        self.idle = max(self.idle, sum(one.grad is None for one in held))
+        self.idle = max(self.idle, sum(one.grad is None and one.requires_grad for one in held))
 
 
 def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:

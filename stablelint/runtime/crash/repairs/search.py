@@ -42,7 +42,7 @@ class Repair:
     revisions: tuple[Revision, ...] = ()  # with which the program makes the call so
     where: str = ""  # it is made, if not in the expression that failed
     until: str = ""  # what fails then
-    idle: int = 0  # parameters that an optimizer then steps without a gradient, at most
+    idle: int = 0  # parameters that ask for gradients and that an optimizer then steps without one, at most
     untried: bool = False
 
     @property
