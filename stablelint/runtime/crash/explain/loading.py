@@ -52,7 +52,11 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     advice = [*re.findall(r"stablelint: help (.+)", scene.message), alone]
     said = b""
     if sample is None:
-        said = by_script(scene, lambda then, _: _ways(_samples(then)), nullcontext)
+
+        def told(then: Scene | None, _: object) -> bytes:
+            return pickle.dumps((joining(samples := _samples(then)), _length(samples)))
+
+        said = by_script(scene, told, nullcontext)
     functions, usual = pickle.loads(said) if said else ([], 0)
     if functions:
         summary = f"{(because or [f'the samples of a batch differ in shape: {what}'])[0]} (worker {match[2]})"
@@ -64,11 +68,6 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
         at = Location(found[1], int(found[2]), None, text, found[3])
     waiting = (("the loop waited here", scene.location),) if at and scene.location else ()
     return Explanation("data", summary, tuple(because), tuple(advice), location=at, other=waiting)
-
-
-def _ways(samples: list[Any]) -> bytes:
-    """How a batch could be made of samples, and how long most of them are."""
-    return pickle.dumps((joining(samples), _length(samples)))
 
 
 def _length(samples: list[Any]) -> int:

@@ -5,10 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator
-from typing import Any
-
-import torch
 
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
@@ -108,14 +104,11 @@ def _detached(scene: Scene, step: Location) -> list[str]:
     made = assignment(user.site.code, name, resolve(user.site).row) if name.isidentifier() else None
     parts = [one for one in ast.walk(made) if isinstance(one, ast.Name)] if made is not None else []
     graphs = {one: getattr(user.names.get(one.id), "grad_fn", None) for one in parts if one.id != name}
-    trained = {one: {*map(id, _leaves(graph))} for one, graph in graphs.items() if graph is not None}
+    ends = {one: [*nodes_of(graph)] for one, graph in graphs.items() if graph is not None}
+    trained = {one: {id(each.variable) for each in ends[one] if hasattr(each, "variable")} for one in ends}
     cuts = [one for one, leaves in trained.items() if leaves and leaves <= held]
     repairs = (as_of(scene, "{}.detach()", one, user.site.code.co_filename) for one in cuts)
     return [one.told for one in Onward(scene, lambda _: []).through(repairs) if not one.idle][:1]
-
-
-def _leaves(graph: Any) -> Iterator[torch.Tensor]:
-    return (node.variable for node in nodes_of(graph) if hasattr(node, "variable"))
 
 
 def _rewritten(scene: Scene, statement: ast.stmt | None, at: Location, text: str, code: str) -> Repair:
@@ -136,7 +129,8 @@ def _out_of_place(statement: ast.stmt | None) -> list[tuple[str, str]]:
     statement = copy.deepcopy(statement)
     match statement:
         case ast.AugAssign(ast.Name() | ast.Attribute() | ast.Subscript() as target, operator, value):
-            anew = ast.unparse(ast.Assign([target], ast.BinOp(_read(target), operator, value), lineno=0))
+            read = ast.parse(ast.unparse(target), mode="eval").body
+            anew = ast.unparse(ast.Assign([target], ast.BinOp(read, operator, value), lineno=0))
             copied = _copied(target.value, whole) if isinstance(target, ast.Subscript) else []
             return [*copied, (anew, anew)]
         case ast.Assign([ast.Subscript(ast.Name(name), ast.Compare() | ast.UnaryOp() as mask)], value):
@@ -154,11 +148,6 @@ def _out_of_place(statement: ast.stmt | None) -> list[tuple[str, str]]:
         case ast.Assign(value=ast.Call()):
             return [("inplace=False in what is called there", "")]
     return []
-
-
-def _read(target: ast.expr) -> ast.expr:
-    """A target as it is read."""
-    return ast.parse(ast.unparse(target), mode="eval").body
 
 
 def _copied(owner: ast.expr, whole: str) -> list[tuple[str, str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import pickle
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
@@ -24,15 +23,12 @@ _COUNTED = ("embedding", "cross_entropy", "nll_loss")
 _FREE = 64  # rows more than are known to be needed, while it is looked for how many are
 
 
-@dataclass
 class _Largest(TorchFunctionMode):
     """The largest number that a table or scores of some rows are asked for, in a copy of the process."""
 
-    rows: int
-    index: int = -1
-
-    def __post_init__(self) -> None:
+    def __init__(self, rows: int) -> None:
         super().__init__()
+        self.rows, self.index = rows, -1
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__name__", "") in _COUNTED:
