@@ -195,3 +195,24 @@ def test_a_state_that_a_module_keeps_is_detached_where_it_is_carried_on(tmp_path
     found, _ = explained(path)
     assert found is not None
     assert found.advice == ("self.h = self.h.detach() after each step",)
+
+
+@pytest.mark.parametrize(
+    ("made", "by_default"),
+    [
+        ("x = torch.from_numpy(np.ones((4, 3)))", True),
+        ("rows = np.random.RandomState(0).rand(4, 3)\nx = torch.from_numpy(rows)", True),
+        ("mean = np.mean(np.ones(3), dtype=np.float64)\nx = torch.from_numpy(np.ones((4, 3)) - mean)", False),
+        ("x = torch.from_numpy(np.ones((4, 3), 'd'))", False),
+        ("def made(rows):\n    return torch.from_numpy(rows)\nx = made(np.ones((4, 3)).astype('d'))", False),
+    ],
+)
+def test_an_array_is_float64_by_default_where_nothing_tells_its_type(
+    made: str, by_default: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + f"import numpy as np\n{made}\nnn.Linear(3, 2)(x)\n")
+    found, error = explained(path)
+    assert found is not None, error
+    assert "x is float64" in found.summary
+    assert any("unless they are told otherwise" in one for one in found.because) is by_default

@@ -16,13 +16,19 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.provenance.statements import last_in, value_for
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import function_at
+from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
+from stablelint.syntax.names import base_name
 
 _SETS_DEFAULT = re.compile(r"^[\w.]*\bset_default_device\((?!None)")  # None takes it away
+_NUMPY = ("np", "numpy")
+_TELLS_TYPE = re.compile(r"type\b|float|double|half|single|['\"]")
 _FLOATING = ("float", "bfloat", "complex")
 _DTYPES = (
     r"must have the same dtype|to have the same dtype|should be the same|expected scalar type|"
@@ -53,8 +59,8 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     wide = [
         at for one in shown if one.dtype == "float64" for at in (one.made_at, one.source) if at is not None
     ]
-    of_numpy = any(re.search(r"numpy|\bnp\b", at.expression) for at in wide)
-    because = ["NumPy arrays are float64 unless they are told otherwise"] if of_numpy else []
+    by_default = any(map(_is_default, wide))
+    because = ["NumPy arrays are float64 unless they are told otherwise"] if by_default else []
     given = {one.dtype for one in shown if not one.held}
     own = {one.dtype for one in shown if one.held}
     left = left_behind(scene.frames, lambda one: dtype_name(one.dtype) in given - own) if own else []
@@ -68,6 +74,29 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     moved += tuple(one.told for one in tried(scene) if taken and one.kind == "cast")
     found = Explanation("dtype", summary, tuple(because), moved, shown, layers, other=chain)
     return _with_left(found, left, scene)
+
+
+def _is_default(at: Location) -> bool:
+    """Whether NumPy makes an array at a place, of what stands in the same function, and nothing there tells a type.
+
+    A string may be the name of a type, or of a file whose numbers have one.
+    """
+    scope = function_at(at) or parse_file(at.filename) or ast.Module([], [])
+    parts: list[ast.AST] = [at.parsed()]
+    seen, makes = {"torch", *_NUMPY}, False
+    for part in parts:
+        if _TELLS_TYPE.search(ast.unparse(part)):
+            return False
+        for one in ast.walk(part):
+            makes |= isinstance(one, ast.Call) and base_name(one.func) in _NUMPY
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load) and one.id not in seen:
+                seen.add(one.id)
+                made = last_in(scope, one.id, at.row)
+                value = value_for(made, one.id) if made is not None else None
+                if value is None:
+                    return False
+                parts.append(value)
+    return makes
 
 
 def _taken(scene: Scene, shown: tuple[Operand, ...]) -> str:
