@@ -376,6 +376,18 @@ torch.zeros(3, 32).scatter_add(0, index, messages).sum().backward()
         "index.long() passes",
     ),
     Crash(
+        "an index of int32 that is spread where it is handed over",
+        HEAD
+        + """
+messages = nn.Linear(4, 32)(torch.randn(2000, 4))
+nodes = torch.zeros(2000, dtype=torch.int32)
+torch.zeros(3, 32).scatter_add_(0, nodes.unsqueeze(1).expand_as(messages), messages).sum().backward()
+""",
+        "dtype",
+        ("nodes.unsqueeze(1).expand_as(messages) is int32, and scatter_add_ takes int64 there",),
+        "torch.zeros(2000, dtype=torch.int32).long() in line 7 passes",
+    ),
+    Crash(
         "a mask of what a cat has made longer",
         HEAD
         + """

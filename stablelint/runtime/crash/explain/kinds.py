@@ -19,6 +19,7 @@ from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.statements import last_in, value_for
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
+from stablelint.runtime.crash.repairs.onward import Onward, as_written, counted_anew
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import function_at
 from stablelint.runtime.program.frames import parse_file
@@ -55,7 +56,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     first, other = shown[0], next(one for one in shown if one.dtype != shown[0].dtype)
     taken = _taken(scene, shown)
-    summary = taken or f"{first.name} is {first.dtype}, {other.name} is {other.dtype}"
+    summary, *casts = taken or (f"{first.name} is {first.dtype}, {other.name} is {other.dtype}",)
     wide = [
         at for one in shown if one.dtype == "float64" for at in (one.made_at, one.source) if at is not None
     ]
@@ -71,8 +72,7 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     weighs = other.held and call is not None and call.is_loss
     owner = _called_module(scene) or scene.module_path()
     moved = (f"{owner}.to(torch.{first.dtype})",) * weighs
-    moved += tuple(one.told for one in tried(scene) if taken and one.kind == "cast")
-    found = Explanation("dtype", summary, tuple(because), moved, shown, layers, other=chain)
+    found = Explanation("dtype", summary, tuple(because), (*moved, *casts), shown, layers, other=chain)
     return _with_left(found, left, scene)
 
 
@@ -99,16 +99,21 @@ def _is_default(at: Location) -> bool:
     return makes
 
 
-def _taken(scene: Scene, shown: tuple[Operand, ...]) -> str:
-    """Which dtype an operand must have, where no other has it: an index is one of int64."""
+def _taken(scene: Scene, shown: tuple[Operand, ...]) -> list[str]:
+    """Which dtype an operand must have, where no other has it, and the casts to it: an index is one of int64."""
     match = re.search(r"expected scalar type (\w+) but found (\w+)", scene.message)
-    kinds = [getattr(torch, one.lower(), None) for one in (match.groups() if match is not None else ())]
-    wanted, given = (dtype_name(one) if one is not None else "" for one in (*kinds, None, None)[:2])
+    names = [one.lower() for one in match.groups()] if match is not None else ["", ""]
+    wanted, given = (dtype_name(kind) if (kind := getattr(torch, one, None)) else "" for one in names)
     odd, call = next((one for one in shown if one.dtype == given), None), called(scene)
     if odd is None or call is None or any(one.dtype == wanted for one in shown):
-        return ""
+        return []
     name = getattr(call.function, "__name__", "") or type(call.function).__name__
-    return f"{odd.name} is {given}, and {name} takes {wanted} there"
+    cast = f"{{}}.{names[0]}()"
+    casts = [one.told for one in tried(scene) if one.kind == "cast"]
+    casts = casts or [*filter(None, [counted_anew(scene, odd, cast)])]
+    onward = Onward(scene, lambda _: [])
+    casts = casts or [one.told for one in onward.likely(as_written(scene, odd, cast, "cast"))]
+    return [f"{odd.name} is {given}, and {name} takes {wanted} there", *casts]
 
 
 @explains(r"source and destination dtypes match, got (\w+) for the destination and (\w+) for the source")
