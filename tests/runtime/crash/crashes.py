@@ -437,7 +437,29 @@ second.backward()
 """,
         "in-place",
         ("an optimizer stepped", "optimizer.step()"),
-        "compute `model(inputs)` and the loss of it anew",
+        "compute what `model(inputs)` in line 10 gives, and the loss of it, anew after that step",
+    ),
+    Crash(
+        "a step between a forward of a class and backward",
+        HEAD
+        + """
+class Critic(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1))
+    def forward(self, x):
+        return self.net(x)
+def train(critic, fake, optimizer):
+    score = critic(fake)
+    score.mean().backward(retain_graph=True)
+    optimizer.step()
+    (-score).mean().backward()
+critic = Critic()
+train(critic, nn.Linear(2, 2)(torch.ones(4, 2)), torch.optim.SGD(critic.parameters(), lr=0.1))
+""",
+        "in-place",
+        ("between `critic(fake)` in line 13 and this backward call", "addmm keeps it here self.net(x)"),
+        "compute what `critic(fake)` in line 13 gives, and the loss of it, anew after that step",
     ),
     Crash(
         "item() in the loss",

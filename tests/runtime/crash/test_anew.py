@@ -68,7 +68,7 @@ CASES = {
         "advantage = 1 - critic(x)\nadvantage.square().mean().backward(retain_graph=True)\nfirst.step()\n"
         "loss = (actor(x) * advantage).mean()\nloss.backward()\nsecond.step()\n",
         "advantage.detach() in line 10 passes",
-        "an optimizer stepped between `critic(x)` and this backward call",
+        "an optimizer stepped between `critic(x)` in line 7 and this backward call",
     ),
     "a view of what a method gives twice": (
         HEAD + "class Schedule:\n    def __init__(self):\n        self.scale = torch.linspace(0, 1, 9)\n"

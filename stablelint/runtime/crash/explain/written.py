@@ -49,19 +49,33 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         statement = statement_at(written.at)
         at = Location.of(statement, written.at.filename) if isinstance(statement, _WRITES) else written.at
         other = [(f"{operation} keeps it here", written.kept), ("and it is written here", at)]
-        if function_at(at) is not function_at(written.kept):
+        seen = _seen(scene, written)
+        if function_at(at) is not function_at(seen):
             other += [("it is called here", each) for each in written.callers[:1]]
         because = _shared(written, statement)
         summary = f"`{at.expression}` writes a tensor {shape} that {operation} kept for its gradient"
         advice = _otherwise(scene, written) or advice
         if at.row in steps:
-            made = written.kept.expression
-            summary = f"an optimizer stepped between `{made}` and this backward call, which needs the old parameters"
-            anew = f"compute `{made}` and the loss of it anew after that step"
+            line = line_of(scene, Edit(seen.filename, (seen.row, 0, None, None), ""))
+            made = f"`{seen.expression}`{line}"
+            summary = (
+                f"an optimizer stepped between {made} and this backward call, which needs the old parameters"
+            )
+            anew = f"compute what {made} gives, and the loss of it, anew after that step"
             advice = _detached(scene, written.at) or [anew]
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
     return Explanation("in-place", summary, tuple(because), tuple(advice), other=tuple(other))
+
+
+def _seen(scene: Scene, written: Written) -> Location:
+    """The call through which a tensor was kept, in the innermost function that failed; elsewhere what kept it."""
+    for frame in (one for one in reversed(scene.frames) if one.mine):
+        around = resolve(frame.site)
+        for at in (written.kept, *written.keepers):
+            if at.filename == around.filename and function_at(at) is function_at(around):
+                return at
+    return written.kept
 
 
 def _shared(written: Written, statement: ast.stmt | None) -> list[str]:

@@ -60,6 +60,7 @@ class Written(NamedTuple):
     """An operation that kept a tensor for its gradient, and the one that wrote into that tensor afterwards."""
 
     kept: Location
+    keepers: tuple[Location, ...]  # the calls of the program that led to what kept it, the innermost first
     is_result: bool  # of the operation that kept it, and not what that was given
     at: Location
     callers: tuple[Location, ...]  # of what wrote
@@ -200,8 +201,8 @@ class _Record(TorchFunctionMode):
         result, given = _memory(kept.tensor), {_memory(one.tensor) for one in kept.given}
         for when, memory, sites in self.writes:
             if when > kept.when and sites and memory in {result, *given}:
-                at, *callers = map(_located, sites)
-                return Written(_located(kept.sites[0]), memory not in given, at, tuple(callers))
+                (keeper, *keepers), (at, *callers) = (map(_located, each) for each in (kept.sites, sites))
+                return Written(keeper, tuple(keepers), memory not in given, at, tuple(callers))
         return None
 
     def leaves(self, tensor: torch.Tensor) -> list[nn.Parameter]:
