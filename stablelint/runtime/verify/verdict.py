@@ -37,6 +37,11 @@ _SHOWS = {  # what the first case that fails, and is cured, shows
 }
 
 
+_VANISHING = (
+    "the gradient overflows, with the fix too, where an operand is next to the least normal number or beneath"
+)
+
+
 def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -> Decision:
     """The verdict on a site.
 
@@ -59,6 +64,9 @@ def decide(site: Site, results: Sequence[Result], *, ran: bool, reached: bool) -
         return Decision(Verdict.NOT_REPRODUCED, failing[0], (*notes, *alone))
     if replayed:
         cured = [r for r in failing if r.fixed is not None and not r.fixed_failed]
+        judged = [r for r in failing if r.role in SEEN or not r.vanishing]
+        if cured and len(judged) < len(failing):
+            failing, notes = judged, (*notes, _VANISHING)
         refusal = _refusal(site, decisive, failing, cured)
         if refusal is not None:
             return replace(refusal, notes=notes)

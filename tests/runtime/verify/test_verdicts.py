@@ -55,6 +55,29 @@ def test_false_fixes_are_refused(
     assert witness.fixed_failed in ("forward", "backward")
 
 
+SHARES = site(
+    "x / x.sum()",
+    "x / x.sum().masked_fill(x.sum() == 0, 1)",
+    {"y": "x.sum()", "x": "x"},
+    **DIVISION,
+)
+LEAST = torch.tensor([0.0, 1e-40])
+
+
+def test_gradients_without_a_place_in_the_format_are_told_and_refuse_no_fix_that_cures() -> None:
+    zeros = torch.zeros(2)
+    found = replay(SHARES, [call(x=zeros, **{"x.sum()": zeros.sum()})])
+    assert found.decision.verdict is Verdict.CONFIRMED
+    assert any("least normal number" in note for note in found.decision.notes)
+
+
+def test_they_refuse_it_where_a_run_met_them_or_nothing_else_is_cured() -> None:
+    met = replay(SHARES, [call(x=LEAST, **{"x.sum()": LEAST.sum()})])
+    assert met.decision.verdict is Verdict.INEFFECTIVE
+    idle = replay(site("x / y", "x / (y + 0)", {"x": "x", "y": "y"}, **DIVISION))
+    assert idle.decision.verdict is Verdict.INEFFECTIVE
+
+
 @pytest.mark.parametrize(
     "fixed",
     [

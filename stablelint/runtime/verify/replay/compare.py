@@ -27,6 +27,7 @@ from stablelint.runtime.verify.replay.values import Call, Opaque
 from stablelint.runtime.verify.site import Kind, Site
 
 _SPEAKING = 0.75  # of the healthy elements of a failing call: those beside a bad one may move with it
+_SUMMED = 64.0  # as many elements of an operand share one divisor, whose gradient adds them up
 
 
 class Role(StrEnum):
@@ -80,6 +81,19 @@ class Result:
     def infinite(self) -> bool:
         """Whether an operand was infinite already."""
         return _has_infinite(self.case.call)
+
+    @property
+    def vanishing(self) -> bool:
+        """Whether the gradient alone overflows, with the fix as without, where an operand is beneath or next to the least
+        normal number.
+
+        A sum of reciprocals of such numbers has no place in their format. In float16 they are numbers as good as others.
+        """
+        return self.original_failed == self.fixed_failed == "backward" and any(
+            floating(v) and v.dtype != torch.float16 and bool(_is_least(v).any())
+            for v in self.case.call.operands.values()
+            if isinstance(v, torch.Tensor)
+        )
 
     @property
     def role(self) -> Role:
@@ -204,6 +218,10 @@ def _alike(one: Outcome, other: Outcome) -> bool:
 
 def _has_infinite(call: Call) -> bool:
     return any(isinstance(v, torch.Tensor) and bool(torch.isinf(v).any()) for v in call.operands.values())
+
+
+def _is_least(values: torch.Tensor) -> torch.Tensor:
+    return (values != 0) & (values.abs() <= _SUMMED * torch.finfo(values.dtype).tiny)
 
 
 def poisoned(call: Call) -> bool:
