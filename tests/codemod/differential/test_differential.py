@@ -9,10 +9,12 @@ from itertools import islice
 import pytest
 import torch
 
-from tests.codemod.differential.cores import Core
+from stablelint.diagnostic import Applicability
+from tests.codemod.differential.cores import Core, cores
 from tests.codemod.differential.healthy import DOCUMENTED, forms, moved
+from tests.codemod.differential.judge import Case, differences
 from tests.codemod.differential.programs import Program, programs
-from tests.codemod.differential.tried import drawn, fixed, tried
+from tests.codemod.differential.tried import CATALOG, drawn, fixed, tried
 
 torch.set_num_threads(1)
 PARTS = 6
@@ -41,6 +43,21 @@ def test_unsafe_fixes_leave_what_is_finite_as_it_was() -> None:
     found = [one for item in some_forms for one in moved(*item, rounds=12)]
     assert len(some_forms) > 60
     assert [one for one in found if not any(name in one.after for name in DOCUMENTED)] == []
+
+
+def test_unsafe_fixes_keep_what_a_name_is_given_anew_for() -> None:
+    rng, changed, wrong = random.Random(18), 0, []
+    for core in cores(CATALOG, rng, Applicability.UNSAFE):
+        if CATALOG.rules[core.code].expect != "non-finite" or not any(core.operands.values()):
+            continue
+        for program in programs(core, rng):
+            made = fixed(program.source, unsafe=True)[0] if program.kind.startswith("named anew") else ""
+            if made and made != program.source:
+                changed += 1
+                found = differences(program, made, core, [Case("float32", (3, 4))])
+                wrong += [(core.text, one.what, made) for one in found if one.what != "autocast"]
+    assert changed > 20
+    assert wrong == []
 
 
 def test_the_judge_sees_a_bound_that_moves_a_healthy_value() -> None:
