@@ -198,9 +198,8 @@ class Proposal:
     span: Span
     bindings: Mapping[str, Binding]
     message: str
-    kind: str = (
-        "replace"  # or "insert-before", "insert-after", "delete", "move-before", "set-keywords", "wrap"
-    )
+    # Or "insert-before", "insert-after", "delete", "move-before", "set-keywords", "wrap".
+    kind: str = "replace"
     # The statement beside which an insertion is made, or that is wrapped; the operation that takes an object.
     anchor: Span | None = None
     also: tuple[Proposal, ...] = ()  # rewrites at other places without which this one would be wrong

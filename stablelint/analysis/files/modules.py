@@ -6,7 +6,6 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,7 +44,6 @@ from stablelint.syntax.walk import SCOPES, descendants
 from stablelint.syntax.writes import Touched, names_written, sets_any, touched, written_attribute
 
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
-_SET = re.compile(r"\s*\w+\s*(?![\w(.\[`])")  # an attribute of which nothing is called, read or quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,11 +305,6 @@ class FunctionInfo:
         return frozenset(map(called_name, self.decorators))
 
 
-def _may_be_set(name: str, text: str) -> bool:
-    """Whether a text may assign an attribute of what has the name: `Net.forward = f`."""
-    return any(map(_SET.match, text.split(f"{name}.")[1:]))
-
-
 CONSTRUCTORS = ("__init__", "__post_init__")
 """The methods that run where an object is made."""
 
@@ -444,7 +437,7 @@ class ModuleInfo:
     def patched(self) -> Mapping[str, frozenset[str]]:
         """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
         text, found = self.source.text, dict[str, set[str]]()
-        if "setattr(" not in text and not any(_may_be_set(name, text) for name in self.classes):
+        if "setattr(" not in text and not any(f"{name}." in text for name in self.classes):
             return {}
         for node in descendants(self.source.tree):
             if type(node) is ast.Attribute and type(node.ctx) is ast.Store:
