@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stablelint.analysis.values.relations.results import gathered_sum, of_cholesky, related, triangle_cut
+from stablelint.analysis.values.relations.wholes import within_whole
 from stablelint.analysis.values.sorts import is_integral, is_one_number
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.numerics.formats import FLOAT32, FLOAT64, FORMATS, INTEGERS, FloatFormat
@@ -115,6 +116,8 @@ def result_interval(
     found = range_of(op, values, params, fmt)
     if found is None:
         return TOP
+    if op == "div" and operands.keys() == {"input", "other"}:
+        return within_whole(operands, found, fmt)
     target = ranges.get("target")
     if op == "cross_entropy" and target is not None and not (target.integral or target.lo >= 0):
         return TOP.with_nan(found.nan)  # of numbers that may be neither classes nor chances
