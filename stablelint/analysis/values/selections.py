@@ -116,9 +116,17 @@ def _first_of(value: Value, picks: _Picks[_Picked]) -> _Picked | None:
 def places_reduced(reduction: Value, state: Shown) -> Value | None:
     """Such an index, where it may be none of the elements it picks that a reduction runs over."""
     found = _reduced(reduction.operands, _picking(state))
-    if found is None or (reduction.op in _OF_CLASSES and found[1].front == 1):
-        return None  # one of the classes is asked for in each row
-    return found[0]
+    return found[0] if found is not None and not _lies_along_classes(reduction, found[1]) else None
+
+
+def selects_classes(loss: Value) -> bool:
+    """Whether a mask selects elements along the classes of a loss, which has as many rows as before."""
+    found = _reduced(loss.operands, _masking)
+    return found is not None and _lies_along_classes(loss, found[1])
+
+
+def _lies_along_classes(loss: Value, along: Along) -> bool:
+    return loss.op in _OF_CLASSES and along.front == 1
 
 
 def filled_if(operands: Mapping[str, Value], state: State) -> tuple[Assumption, ...]:

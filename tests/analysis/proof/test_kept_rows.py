@@ -167,3 +167,17 @@ def test_a_row_that_is_hidden_throughout_is_opened(opened: str, found: bool) -> 
         return torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
     """
     assert ("SL501" in [code for _, code in open_(code)]) is found
+
+
+@pytest.mark.parametrize(
+    ("laid", "open_there"), [("view(2 * n, -1)", []), ("view(-1, 2 * n)", [(3, "SL502")])]
+)
+def test_a_selection_along_the_classes_leaves_as_many_rows(
+    laid: str, open_there: list[tuple[int, str]]
+) -> None:
+    code = f"""
+    def contrast(scores: torch.Tensor, n: int, labels: torch.Tensor):
+        others = scores[torch.eye(2 * n) == 0].{laid}
+        return F.cross_entropy(others, labels)
+    """
+    assert open_(code) == open_there

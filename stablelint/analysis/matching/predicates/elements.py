@@ -10,7 +10,7 @@ from stablelint.analysis.proof.counts import meets_its_extreme
 from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
 from stablelint.analysis.values.masks import DRAWN, holds_truth, truth_of, unnegated
 from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_pairs
-from stablelint.analysis.values.selections import keeps_rows, places_reduced, selecting_mask
+from stablelint.analysis.values.selections import keeps_rows, places_reduced, selecting_mask, selects_classes
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value, believed
 from stablelint.analysis.values.views import about, behind, stripped
 from stablelint.catalog.predicates import Predicate
@@ -52,7 +52,7 @@ def _can_be_empty(value: Value, context: Context) -> Truth:
     inner, hidden = stripped(value), _masked_part(value, _DEPTH)
     if hidden is not None:
         return _leaves_none_in_a_row(*hidden)
-    spared = keeps_rows(context.root.operands) is not None
+    spared = keeps_rows(context.root.operands) is not None or selects_classes(context.root)
     mask = (selecting_mask(value) if not spared else None) or (inner if context.root.op == "div" else None)
     shown = {inner.key} if context.root.first is None else {inner.key, stripped(context.root.first).key}
     if (target := context.root.operands.get("target")) is not None:
