@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Hashable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.numerics.formats import INTEGERS
@@ -85,6 +85,13 @@ def stripped(value: Value, through: Container[str] = VIEWS) -> Value:
     return value
 
 
+def _numbers_of(value: Value) -> Iterable[Value]:
+    """The operands whose numbers a value is made of: not what says where they lie, nor the shape that they are given."""
+    if value.op in VIEWS and value.first is not None:
+        return (value.first,)
+    return (v for n, v in value.operands.items() if n not in SELECTORS)
+
+
 def behind(value: Value, stops: Callable[[Value], bool] = lambda _: False) -> Iterator[Value]:
     """The value and what it is made of, nearest first; nothing behind what `stops`."""
     seen: set[int] = set()
@@ -97,7 +104,7 @@ def behind(value: Value, stops: Callable[[Value], bool] = lambda _: False) -> It
             seen.add(part.key)
             yield part
             if not stops(part):
-                below.extend(v for n, v in part.operands.items() if n not in SELECTORS)
+                below.extend(_numbers_of(part))
                 if part.kind is Kind.SEQUENCE and isinstance(part.data, list):
                     below.extend(part.data)
         level = below
