@@ -23,6 +23,7 @@ from stablelint.runtime.process.traceback import hide_own_frames
 from stablelint.runtime.tracing.eager import eager
 
 _COMPILER = "torch._dynamo."
+_HINT = re.compile(r"Hint: the backtrace further above shows .*")
 _NOTES = re.compile(r"^stablelint: (?:because|help) .*\n?", re.MULTILINE)  # of a worker, which are told below
 
 
@@ -34,8 +35,8 @@ def arm(plan: Plan) -> None:
     previous = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        whole = error.args
-        error.args = tuple(_NOTES.sub("", one) if type(one) is str else one for one in whole)
+        whole = error.args = _said(error, _without_trail)
+        error.args = _said(error, lambda text: _NOTES.sub("", text))
         previous(kind, error, trace)
         error.args = whole
         found = explain(error, trail)
@@ -44,6 +45,28 @@ def arm(plan: Plan) -> None:
 
     sys.excepthook = hook
     hide_own_frames()
+
+
+def _said(error: BaseException, change: Callable[[str], str]) -> tuple[Any, ...]:
+    """What an exception was raised with, its texts changed."""
+    return tuple(change(one) if type(one) is str else one for one in error.args)
+
+
+def _without_trail(text: str) -> str:
+    """What torch says where graphs know their lines for this package's sake alone, as it says it otherwise."""
+    by_program = torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
+    return text if by_program else _HINT.sub(lambda _: _plain_hint(), text)
+
+
+def _plain_hint() -> str:
+    """What torch ends the error of a tensor that was written in place with."""
+    with torch.autograd.set_detect_anomaly(False):
+        try:
+            given = torch.ones((), device="cpu", requires_grad=True)
+            torch.autograd.grad(given.exp().add_(1), given)
+        except RuntimeError as error:
+            return "".join(re.findall("Hint: .*", str(error)))
+    return ""
 
 
 def explain(error: BaseException, trail: Trail | None = None) -> Explanation | None:

@@ -48,10 +48,9 @@ class Trail(hooks.Observer):
 
     def before_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Plain graphs from the second backward call on."""
-        if self._lines_left:
-            self._lines_left -= 1
-            if not self._lines_left:
-                self._plain()
+        self._lines_left -= 1
+        if self._lines_left <= 0:
+            self._plain()
 
     def after_backward(self, losses: tuple[torch.Tensor, ...]) -> None:
         """Remember the call."""
@@ -65,7 +64,8 @@ class Trail(hooks.Observer):
         self.steps.append(_mark())
 
     def _plain(self) -> None:
-        if not self._before[0]:
+        own = torch.is_anomaly_enabled() and not torch.is_anomaly_check_nan_enabled()
+        if own and not self._before[0]:
             torch.autograd.set_detect_anomaly(*self._before)
 
 

@@ -286,8 +286,20 @@ y += 1
 y.sum().backward()
 """,
         "in-place",
-        ("y += 1", "exp keeps it here", "torch.exp(x)"),
+        ("y += 1", "exp kept for its gradient", "it is kept here", "torch.exp(x)"),
         "y = y + 1",
+    ),
+    Crash(
+        "written after its own norm, an operation that torch calls otherwise",
+        HEAD
+        + """
+h = torch.randn(4, 3, requires_grad=True) * 2
+h /= h.norm(dim=1, keepdim=True)
+h.sum().backward()
+""",
+        "in-place",
+        ("that `h.norm(dim=1, keepdim=True)` kept for its gradient",),
+        "h = h / h.norm(dim=1, keepdim=True)",
     ),
     Crash(
         "an index written after sigmoid",
@@ -458,7 +470,7 @@ critic = Critic()
 train(critic, nn.Linear(2, 2)(torch.ones(4, 2)), torch.optim.SGD(critic.parameters(), lr=0.1))
 """,
         "in-place",
-        ("between `critic(fake)` in line 13 and this backward call", "addmm keeps it here self.net(x)"),
+        ("between `critic(fake)` in line 13 and this backward call", "it is kept here self.net(x)"),
         "compute what `critic(fake)` in line 13 gives, and the loss of it, anew after that step",
     ),
     Crash(
@@ -785,7 +797,7 @@ CRASHES += (
         + "    out.mean().backward()\n",
         "second-backward",
         ("state is carried",),
-        "state = tuple(one.detach() for one in state) behind line 8 passes",
+        "state = tuple(one.detach() for one in state) after line 8 passes",
     ),
     Crash(
         "a layer that writes in place",

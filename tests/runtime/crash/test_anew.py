@@ -97,7 +97,7 @@ CASES = {
         HEAD + "net, head = nn.RNN(2, 3), nn.Linear(3, 2)\ndef step(state):\n"
         "    out, state = net(torch.ones(4, 2), state)\n    head(out).sum().backward()\n    return out, state\n"
         "state = torch.zeros(1, 3)\nfor _ in range(3):\n    out, state = step(state)\n    print(out.sum().item())\n",
-        "state = state.detach() behind line 12 passes",
+        "state = state.detach() after line 12 passes",
         "the backward call that freed it, in an earlier turn: head(out).sum().backward()",
     ),
     "samples that a function pads and does not cut": (
@@ -126,7 +126,7 @@ CASES = {
     "an optimizer of what was frozen": (
         HEAD + "net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1))\nnet.requires_grad_(False)\n"
         "torch.optim.SGD([one for one in net.parameters() if one.requires_grad], lr=0.1)\n",
-        "net[1].requires_grad_(True) behind line 6 passes",
+        "net[1].requires_grad_(True) after line 6 passes",
         "parameters are taken out of training here: net.requires_grad_(False)",
     ),
     "a list that keeps what another one forgets": (
@@ -135,7 +135,7 @@ CASES = {
         "    def update(self):\n        total = (torch.stack(self.scores) * torch.tensor(self.gains)).sum()\n"
         "        self.gains = []\n        return total\nagent = Agent()\nfor _ in range(2):\n"
         "    agent.play()\n    agent.play()\n    agent.update()\n",
-        "self.scores.clear() behind line 13 passes",
+        "self.scores.clear() after line 13 passes",
         "torch.stack(self.scores) (4,) float32",
     ),
     "classes of which a count leaves one out": (
@@ -165,14 +165,14 @@ CASES = {
         "class Trainer:\n    def __init__(self, net):\n        self.net = net\n"
         "    def loss(self, x):\n        return self.net(x).sum()\n"
         "trainer = Trainer(build())\nfor _ in range(2):\n    loss = trainer.loss(torch.ones(5, 2))\n    loss.backward()\n",
-        "net.head.requires_grad_(True) behind line 16 passes",
+        "net.head.requires_grad_(True) after line 16 passes",
         "none of the 4 parameters of trainer.net (Net) asks for gradients",
     ),
     "a layer that a loop freezes": (
         HEAD + "net = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 4))\nfor layer in net:\n"
         "    for one in layer.parameters():\n        one.requires_grad_(False)\n"
         "loss = net(torch.ones(5, 2)).sum()\nloss.backward()\n",
-        "net[1].requires_grad_(True) behind line 8 passes",
+        "net[1].requires_grad_(True) after line 8 passes",
         "parameters are taken out of training here: one.requires_grad_(False)",
     ),
     "a loss of nothing that asks for gradients": (
@@ -248,7 +248,7 @@ CASES = {
         "        bank[:2] = rows\nscores = net(torch.ones(2, 2)) @ bank.T\npush(torch.zeros(2, 3))\n"
         "scores.sum().backward()\n",
         "bank.T.clone() in line 9 passes",
-        "`bank[:2] = rows` writes a tensor (3, 4) that mm kept",
+        "`bank[:2] = rows` writes a tensor (3, 4) that `net(torch.ones(2, 2)) @ bank.T` kept",
     ),
     "a part of the graph that each backward of a step walks": (
         HEAD + "net, x = nn.Linear(2, 1), torch.ones(4, 2)\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
@@ -296,7 +296,7 @@ CASES = {
         "def update():\n    loss = 0.0\n    for one in kept:\n        loss = loss - one\n"
         "    steps.zero_grad()\n    loss.backward()\n    steps.step()\n"
         "for _ in range(3):\n    act()\n    update()\n",
-        "kept.clear() behind `loss.backward()` in line 14 passes",
+        "kept.clear() after `loss.backward()` in line 14 passes",
         "kept was made before the last backward call",
     ),
     "a view of what three layers are given": (

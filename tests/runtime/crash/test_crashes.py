@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from stablelint.runtime.crash.explanation import Operand  # noqa: E402
 from stablelint.runtime.crash.trail import Trail  # noqa: E402
 from stablelint.runtime.tracing import hooks  # noqa: E402
+from tests.forks import Servers  # noqa: E402
 from tests.runtime.crash.crashes import CRASHES, UNKNOWN, Crash  # noqa: E402
 from tests.runtime.crash.running import explained  # noqa: E402
 
@@ -114,6 +115,39 @@ def test_only_the_first_graphs_know_their_lines() -> None:
     finally:
         hooks.detach(trail)
         torch.autograd.set_detect_anomaly(False)
+
+
+def test_a_program_that_asks_for_anomalies_keeps_asking() -> None:
+    trail = Trail()
+    trail.start()
+    try:
+        torch.autograd.set_detect_anomaly(True)
+        for _ in range(3):
+            torch.ones(2, requires_grad=True).sum().backward()
+        assert torch.is_anomaly_enabled()
+    finally:
+        hooks.detach(trail)
+        torch.autograd.set_detect_anomaly(False)
+
+
+@pytest.mark.parametrize(
+    "asks", ["", "torch.autograd.set_detect_anomaly(True)\n"], ids=["plain", "anomalies"]
+)
+def test_the_error_reads_as_without_being_watched(asks: str, servers: Servers, tmp_path: Path) -> None:
+    arms = (
+        "from types import SimpleNamespace as Plan\nfrom stablelint.runtime.crash.arm import arm\n"
+        "arm(Plan(tell=lambda *_: None))\n"
+    )
+    told = list[str]()
+    for name, first in (("plain.py", ""), ("armed.py", arms)):
+        path = tmp_path / name
+        path.write_text(
+            f"{first}import torch\n{asks}x = torch.ones(2, requires_grad=True)\ny = x.exp()\ny += 1\n"
+            "y.sum().backward()\n"
+        )
+        told += servers.printed(path).splitlines()[-1:]
+    assert told[0] == told[1]
+    assert "modified by an inplace operation" in told[0]
 
 
 def test_the_explanation_follows_the_traceback(tmp_path: Path) -> None:

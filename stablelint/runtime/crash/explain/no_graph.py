@@ -79,8 +79,7 @@ def trained(scene: Scene, found: Untrained) -> str:
     if statement is None or found.behind is None:
         return f"{found.layer or '…'}.requires_grad_(True), if the last layer is to be trained"
     edit = Edit.behind(statement, found.behind.filename, f"{found.layer}.requires_grad_(True)")
-    where = f"behind{line_of(scene, edit).removeprefix(' in')}"
-    repair = Repair(f"{edit.text} {where}", None, revisions=(edit,))
+    repair = Repair(edit.text + line_of(scene, edit), None, revisions=(edit,))
     tried = next(iter(Onward(scene, lambda _: []).likely([repair])), None)
     if tried is not None and tried.idle:  # the optimizer holds others, which nothing trains then
         return "compute the loss from what the optimizer trains, not from these parameters"

@@ -95,11 +95,10 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif field:
         summary += f": {field} is carried from step to step"
         held = _attribute_with_graph(field.rpartition(".")[2], owners)
-        where = "after each step"
+        where = " after each step"
         if made is not None and _is_done(made, field):
-            at_line = Edit(made.filename, (made.row, 0, None, None), "")
-            where = f"behind{line_of(scene, at_line).removeprefix(' in')}"
-        advice = [f"{field} = {_without_graph(field, held)} {where}"]
+            where = line_of(scene, Edit(made.filename, (made.row, 0, None, None), "", kind="behind"))
+        advice = [f"{field} = {_without_graph(field, held)}{where}"]
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
@@ -145,7 +144,7 @@ def _cleared(scene: Scene, made: Location, user: Frame) -> list[str]:
             if isinstance(value_of(owner, user.names), list):
                 told, call_text = f"{ast.unparse(owner)}.clear()", ast.unparse(call)
                 edit = Edit.of(call, user.site.code.co_filename, f"({call_text}, {told})")
-                where = f" behind `{call_text}`{line_of(scene, edit)}"
+                where = f" after `{call_text}`{line_of(scene, edit)}"
                 repair = Repair(told, None, revisions=(edit,), where=where)
                 return [one.told for one in Onward(scene, lambda _: []).through([repair])]
     return []
@@ -167,8 +166,7 @@ def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
             )
             if statement is not None:
                 edit = Edit.behind(statement, at.filename, anew)
-                where = f" behind{line_of(scene, edit).removeprefix(' in')}"
-                repair = Repair(anew, None, revisions=(edit,), where=where)
+                repair = Repair(anew, None, revisions=(edit,), where=line_of(scene, edit))
                 if told := [one.told for one in Onward(scene, lambda _: []).through([repair])]:
                     return told
     return []

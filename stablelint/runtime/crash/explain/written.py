@@ -39,16 +39,18 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if saver is None:
         return None
     kept_at = place(row_of(saver))
-    operation = _readable(saver.name())
+    past, node = history(scene), _readable(saver.name())
+    written = past.written if past is not None else None
+    operation = _as_written(node, written.kept if written is not None else kept_at)
     shape = tuple(int(one) for one in match[1].split(",") if one.strip())
     summary = f"{operation} kept a tensor {shape} for its gradient, and it was written before backward"
-    other = [(f"{operation} keeps it here", kept_at)] if kept_at is not None else []
+    other = [("it is kept here", kept_at)] if kept_at is not None else []
     because, advice = list[str](), ["write a new tensor instead: torch.where, clone()"]
-    if (past := history(scene)) is not None and (written := past.written) is not None:
+    if written is not None:
         steps = {at.row for one in scene.trail.steps if (at := place(one.site)) is not None}
         statement = statement_at(written.at)
         at = Location.of(statement, written.at.filename) if isinstance(statement, _WRITES) else written.at
-        other = [(f"{operation} keeps it here", written.kept), ("and it is written here", at)]
+        other = [("it is kept here", written.kept), ("and it is written here", at)]
         seen = _seen(scene, written)
         if function_at(at) is not function_at(seen):
             other += [("it is called here", each) for each in written.callers[:1]]
@@ -64,7 +66,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
             anew = f"compute what {made} gives, and the loss of it, anew after that step"
             advice = _detached(scene, written.at) or [anew]
     else:
-        advice.insert(0, "look for +=, x[…] = … and methods that end in _ behind that line")
+        advice.insert(0, "look for +=, x[…] = … and methods that end in _ after that line")
     return Explanation("in-place", summary, tuple(because), tuple(advice), other=tuple(other))
 
 
@@ -201,6 +203,12 @@ def _instead(scene: Scene, ways: list[tuple[str, str]]) -> list[str]:
         one.told
         for one in Onward(scene, lambda _: []).likely(_rewritten(scene, statement, at, *one) for one in ways)
     ]
+
+
+def _as_written(operation: str, at: Location | None) -> str:
+    """An operation, or the expression that ran it where that calls it otherwise."""
+    text = at.expression if at is not None else operation
+    return operation if operation in text.lower() else f"`{text}`"
 
 
 def _readable(node: str) -> str:

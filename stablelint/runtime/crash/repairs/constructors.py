@@ -46,7 +46,9 @@ def line_of(scene: Scene, one: Edit) -> str:
     """Where an edit is made, as it is told: the line, and the file if the failed call went through others."""
     files = {frame.site.code.co_filename for frame in scene.of_script if frame.mine}
     elsewhere = f" of {Path(one.filename).name}" if files != {one.filename} else ""
-    return f" in line {(one.span[2] if one.kind == 'behind' else None) or one.span[0]}{elsewhere}"
+    if one.kind == "behind":
+        return f" after line {one.span[2] or one.span[0]}{elsewhere}"
+    return f" in line {one.span[0]}{elsewhere}"
 
 
 def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:

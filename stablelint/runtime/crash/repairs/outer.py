@@ -103,5 +103,4 @@ def emptied(scene: Scene) -> Iterator[Repair]:
                 if isinstance(value, list) and len(value) in sizes:
                     text = f"{ast.unparse(owner)}.{name}.clear()"
                     edit = Edit.behind(statement, at.filename, text)
-                    where = f" behind{line_of(scene, edit).removeprefix(' in')}"
-                    yield Repair(text, None, revisions=(edit,), where=where)
+                    yield Repair(text, None, revisions=(edit,), where=line_of(scene, edit))
