@@ -258,6 +258,8 @@ def role_of(tree: Tree, reader: ast.expr) -> str | None:
                 return name
             if len(parent.args) != (0 if parent.func is child else 1) or parent.keywords:
                 return None
+        elif isinstance(parent, ast.AugAssign):
+            return "div" if isinstance(parent.op, ast.Div) else None
         elif not isinstance(parent, ast.Attribute) and getattr(parent, "value", None) is not child:
             return None
         elif isinstance(parent, ast.stmt):

@@ -3,8 +3,9 @@
 A page states a bound once, as ``torch.finfo($x.dtype).tiny ** 0.5``. A number takes its place where the operand is shown
 to be in single precision or better, and in TorchScript, which knows no `finfo`; everywhere else half precision may
 arrive, and the bound is asked of the operand, of a part of it that has its type, or of a name that it is given. No bound
-is one that an operand with a finite result crosses: where float16 may arrive, whose smallest normal number is 6.1e-5, and
-the root of that 0.0078, it is no larger than the smallest number of float16.
+is one that an operand with a finite result crosses: the root of the smallest normal number of float16 is 0.0078, and in a
+file that speaks of half precision values below that number, 6.1e-5, count; there a bound is no larger than the smallest
+number of float16.
 """
 
 from __future__ import annotations
@@ -52,13 +53,17 @@ def widest(operand: str) -> str:
 
 
 def sized(
-    template: str, operands: Mapping[str, Operand], scripted: bool = False, double: bool = False
+    template: str,
+    operands: Mapping[str, Operand],
+    scripted: bool = False,
+    double: bool = False,
+    half: bool = False,
 ) -> str:
     """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
 
     The largest exponent is a number as well, that of single precision where nothing is known, unless the file speaks of
-    `double` precision. Where float16 may arrive, a lower limit is no larger than its smallest number: healthy values of it
-    lie below the others.
+    `double` precision. Where float16 may arrive, a lower limit is no larger than its smallest number, below which no
+    healthy value of it lies; the smallest normal number alone will do where the file does not speak of `half` precision.
     """
 
     def known(found: re.Match[str]) -> str | None:
@@ -80,11 +85,11 @@ def sized(
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return _SCRIPTED[limit]
         if kind is None and limit.startswith(_TINY):
-            return f"min({_SUBNORMAL}, {least})"
+            return least if limit == _TINY and not half else f"min({_SUBNORMAL}, {least})"
         numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
         if limit in (_OF_SQUARE, _OF_CUBE) and kind in _HALF:
             return least.removesuffix(limit) + _TINY if kind == "float16" else _NUMBERS[limit]
-        return numbers.get(limit, found[0])
+        return numbers.get(limit, least)
 
     def exponent(found: re.Match[str]) -> str:
         kind = known(found)

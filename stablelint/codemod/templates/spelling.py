@@ -20,6 +20,7 @@ _IN_BOTH = ("softmax", "log_softmax")
 
 
 _DOUBLE = re.compile(r"\b(float64|double|DoubleTensor)\b")
+_HALF = re.compile(r"float16|\bhalf\b|autocast|fp16|bf16|GradScaler")
 _SCRIPTED = re.compile(r"\bjit\.(script|export|ignore)|\bis_scripting\(|\bScriptModule\b")
 
 
@@ -47,6 +48,11 @@ class File:
     def is_double(self) -> bool:
         """Whether the file speaks of double precision."""
         return _DOUBLE.search(self.tree.source.text) is not None
+
+    @cached_property
+    def is_half(self) -> bool:
+        """Whether the file speaks of half precision."""
+        return _HALF.search(self.tree.source.text) is not None
 
     def qualified(self, function: ast.expr) -> str | None:
         """The name of a function of an imported module, or None."""

@@ -77,7 +77,7 @@ def moved(core: Core, source: str, made: str, rounds: int = 40) -> Iterator[Move
     for sort in _TAKEN[taken]:
         generator = torch.Generator().manual_seed(11)
         drawn = (
-            [_spread(getattr(torch, sort), number, generator, bool(taken)) for _ in core.operands]
+            [_spread(getattr(torch, sort), number, generator) for _ in core.operands]
             for number in range(rounds)
         )
         found = next((one for given in drawn for one in _differs(old, new, given)), None)
@@ -86,16 +86,12 @@ def moved(core: Core, source: str, made: str, rounds: int = 40) -> Iterator[Move
             yield Moved(core.code, before, after, sort, *found)
 
 
-def _spread(dtype: torch.dtype, number: int, generator: torch.Generator, is_shown: bool) -> torch.Tensor:
-    """Operands of all sizes, and the edges of domains; of every four draws one of all signs and one of shares.
-
-    The numbers of float16 below its smallest normal one are as good as others, unless it `is_shown` that it arrives: then
-    what has no finite gradient is bounded.
-    """
+def _spread(dtype: torch.dtype, number: int, generator: torch.Generator) -> torch.Tensor:
+    """Operands of all sizes that normal numbers have, and the edges of domains; of every four draws one of all signs and
+    one of shares."""
     limits, count = torch.finfo(dtype), _SHAPE[0] * _SHAPE[1]
     uniform = partial(torch.rand, count, generator=generator, dtype=torch.float64)
-    least = 2 * limits.tiny * (limits.eps if dtype is torch.float16 and not is_shown else 1)
-    lowest, highest = torch.tensor([least, limits.max], dtype=torch.float64).log2()
+    lowest, highest = torch.tensor([2 * limits.tiny, limits.max], dtype=torch.float64).log2()
     near = uniform() < 0.6
     value = torch.where(near, 24 * uniform() - 12, lowest + (highest - lowest) * uniform()).exp2()
     value = torch.where(uniform() < 0.5, -value, value)

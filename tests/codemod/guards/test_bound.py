@@ -23,9 +23,9 @@ def _fixed(before: str, after: str = "", read: str = "return torch.sqrt(d)") -> 
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("d = torch.clamp(d, min=0.0)", "d = torch.clamp(d, min=min(6e-8, torch.finfo(d.dtype).tiny))"),
-        ("d = d.clamp(0, 4)", "d = d.clamp(min(6e-8, torch.finfo(d.dtype).tiny), 4)"),
-        ("d = d.clamp_min(0)", "d = d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny))"),
+        ("d = torch.clamp(d, min=0.0)", "d = torch.clamp(d, min=torch.finfo(d.dtype).tiny)"),
+        ("d = d.clamp(0, 4)", "d = d.clamp(torch.finfo(d.dtype).tiny, 4)"),
+        ("d = d.clamp_min(0)", "d = d.clamp_min(torch.finfo(d.dtype).tiny)"),
     ],
 )
 def test_a_clamp_is_tightened_where_its_result_got_its_name(before: str, after: str) -> None:
@@ -35,10 +35,10 @@ def test_a_clamp_is_tightened_where_its_result_got_its_name(before: str, after: 
 @pytest.mark.parametrize(
     ("part", "after"),
     [
-        ("d.clamp_min(0)[:, i]", "d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny))[:, i]"),
+        ("d.clamp_min(0)[:, i]", "d.clamp_min(torch.finfo(d.dtype).tiny)[:, i]"),
         (
             "torch.index_select(d.clamp(min=0), 0, i)",
-            "torch.index_select(d.clamp(min=min(6e-8, torch.finfo(d.dtype).tiny)), 0, i)",
+            "torch.index_select(d.clamp(min=torch.finfo(d.dtype).tiny), 0, i)",
         ),
         ("d.clamp_min(0).half()", "d.clamp_min(0).half()"),
         ("d.clamp_min(0).mean(i)", "d.clamp_min(0).mean(i)"),
@@ -52,9 +52,9 @@ def test_a_clamp_is_tightened_of_which_a_part_is_read(part: str, after: str) -> 
 def test_a_clamp_that_two_roots_read_is_tightened_and_gets_no_second_one() -> None:
     read = "return torch.sqrt(d), 1 / torch.sqrt(d)"
     fixed = _fixed("d = (d * e - e.square()).clamp(min=0.0)", read=read)
-    bound = "d.clamp(min=min(6e-8, torch.finfo(d.dtype).tiny))"
+    bound = "d.clamp(min=torch.finfo(d.dtype).tiny)"
     assert f"    d = d * e - e.square()\n    d = {bound}\n    {read}" in fixed
-    bound = "d = torch.clamp(d, min=min(6e-8, torch.finfo(d.dtype).tiny))"
+    bound = "d = torch.clamp(d, min=torch.finfo(d.dtype).tiny)"
     assert f"    d = d * e\n    {bound}\n" in _fixed("d = torch.clamp(d * e, min=0)", read=read)
 
 
@@ -82,7 +82,7 @@ def test_a_clamp_that_two_roots_read_is_tightened_and_gets_no_second_one() -> No
     ],
 )
 def test_the_clamp_stays_where_its_result_is_anothers_too(before: str, after: str, read: str) -> None:
-    assert "torch.sqrt(d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny)))" in _fixed(before, after, read)
+    assert "torch.sqrt(d.clamp_min(torch.finfo(d.dtype).tiny))" in _fixed(before, after, read)
 
 
 def test_the_clamp_of_a_loop_stays() -> None:
@@ -93,7 +93,7 @@ def test_the_clamp_of_a_loop_stays() -> None:
     fixed = rewritten(
         source, proposal(source, "d", GUARD, occurrence=at, x=Binding("d", span_of(source, "d", at)))
     )
-    assert "y = d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny)).sqrt()" in fixed
+    assert "y = d.clamp_min(torch.finfo(d.dtype).tiny).sqrt()" in fixed
 
 
 def _counted(body: str, divided: str = "a / n", bound: str = "clamp_min(1)") -> str:
@@ -260,7 +260,7 @@ def test_a_bound_that_would_break_its_line_twice_gets_a_line_of_its_own() -> Non
         f"{given}\n    long = long_name_of_a_thing.x + long_name_of_another_thing * torch.sqrt(d) * some_more"
     )
     fixed = _fixed(body, read="return long")
-    assert f"{given}\n    d = d.clamp_min(min(6e-8, torch.finfo(d.dtype).tiny))\n    long = " in fixed
+    assert f"{given}\n    d = d.clamp_min(torch.finfo(d.dtype).tiny)\n    long = " in fixed
     assert f"{given}\n    return" in _fixed(given, read=read)
 
 

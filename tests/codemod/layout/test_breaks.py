@@ -85,7 +85,7 @@ def test_the_commas_of_a_comprehension_part_nothing() -> None:
         source, proposal(source, "third", "$b.clamp_min(torch.finfo($b.dtype).tiny)", b="third")
     )
     assert after.endswith(
-        "y = [\n    first * (second - third.clamp_min(min(6e-8, torch.finfo(third.dtype).tiny)).log())\n"
+        "y = [\n    first * (second - third.clamp_min(torch.finfo(third.dtype).tiny).log())\n"
         "    for first, second, third in zip(many, more, most)\n]\n"
     )
 
@@ -120,7 +120,7 @@ def test_a_value_that_fits_in_parentheses_is_not_broken_in_its_middle() -> None:
     )
     assert after.endswith(
         "    largest_values = (\n"
-        "        a - b * sample.clamp_min(min(6e-8, torch.finfo(sample.dtype).tiny)).log().log()\n    )\n"
+        "        a - b * sample.clamp_min(torch.finfo(sample.dtype).tiny).log().log()\n    )\n"
     )
 
 
@@ -195,7 +195,7 @@ def test_a_sum_that_does_not_fit_in_parentheses_gets_a_line_for_each_term() -> N
         source, proposal(source, "scale", "$x.clamp_min(torch.finfo($x.dtype).tiny)", occurrence=1, x="scale")
     )
     assert after.endswith(
-        "    log_normalizer = (\n        scale.clamp_min(min(6e-8, torch.finfo(scale.dtype).tiny)).log()\n"
+        "    log_normalizer = (\n        scale.clamp_min(torch.finfo(scale.dtype).tiny).log()\n"
         "        - scale.sinh().log()\n        - first_offset\n        + last\n    )\n"
     )
 

@@ -46,11 +46,11 @@ def test_a_call_that_is_too_long_for_its_line_is_opened_as_far_as_needed() -> No
     head = HEAD + "if keep.any():\n    if left.all():\n        theta = torch.atan2(\n"
     source = f"{head}            torch.sqrt(discriminant[three_roots_mask]), -depressed[three_roots_mask]\n        )\n"
     name = "discriminant[three_roots_mask]"
-    change = proposal(source, name, "$s.clamp_min(min(6e-8, torch.finfo(discriminant.dtype).tiny))", s=name)
+    change = proposal(source, name, "$s.clamp_min(torch.finfo(discriminant.dtype).tiny)", s=name)
     assert rewritten(source, change) == (
         head
         + "            torch.sqrt(\n                discriminant[three_roots_mask].clamp_min(\n"
-        + "                    min(6e-8, torch.finfo(discriminant.dtype).tiny)\n                )\n            ),\n"
+        + "                    torch.finfo(discriminant.dtype).tiny\n                )\n            ),\n"
         + "            -depressed[three_roots_mask],\n        )\n"
     )
 
@@ -82,17 +82,17 @@ def test_a_sum_of_several_lines_that_gets_a_name_stands_in_brackets_of_its_own_w
     given = f"(\n        {one}\n        + {other}\n    )" if long else f"{one} + {other}"
     assert rewritten(source, change) == (
         f"{HEAD}def f(a, b):\n    total = {given}\n"
-        "    y = torch.log(total.clamp_min(min(6e-8, torch.finfo(total.dtype).tiny)))\n"
+        "    y = torch.log(total.clamp_min(torch.finfo(total.dtype).tiny))\n"
     )
 
 
 def test_a_value_behind_a_key_is_spread_as_one_without() -> None:
-    lines = '    return {"the_first": x.log().sum() / mask.sum(), "output": x}\n'
-    source = f"{HEAD}def f(x, mask):\n{lines}"
-    change = proposal(source, "x", "$s.clamp_min(torch.finfo($s.dtype).tiny)", occurrence=1, s="x")
+    lines = '    return {"the_first": shares.log().sum() / mask.sum(), "output": shares}\n'
+    source = f"{HEAD}def f(shares, mask):\n{lines}"
+    change = proposal(source, "shares", "$s.clamp_min(torch.finfo($s.dtype).tiny)", occurrence=1, s="shares")
     assert rewritten(source, change).endswith(
-        '    return {\n        "the_first": x.clamp_min(min(6e-8, torch.finfo(x.dtype).tiny)).log().sum()\n'
-        '        / mask.sum(),\n        "output": x,\n    }\n'
+        '    return {\n        "the_first": shares.clamp_min(torch.finfo(shares.dtype).tiny).log().sum()\n'
+        '        / mask.sum(),\n        "output": shares,\n    }\n'
     )
 
 
