@@ -116,6 +116,7 @@ def _counted(body: str, divided: str = "a / n", bound: str = "clamp_min(1)") -> 
         "    if b:\n        b = b / n\n    return a / n\n",
         "    return a / n + n.abs().reciprocal()\n",
         "    return a / n, torch.rsqrt(n)\n",
+        "    c = a / n\n    b /= n\n    return b, c\n",
     ],
 )
 def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -> None:
@@ -127,6 +128,7 @@ def test_a_name_that_several_divide_by_is_bounded_where_it_is_given(rest: str) -
     [
         "    n = m.sum()\n    return a / n\n",  # nothing is gained
         "    n = m.sum()\n    return a / n, n\n",
+        "    n = m.sum()\n    c = a / n\n    b += n\n    return b, c\n",
         "    n = m.sum()\n    return a / n, n.sum(0)\n",
         "    if b:\n        n = m.sum()\n    return a / n, b / n\n",
         "    for n in m:\n        b = a / n\n        b = b / n\n    return b\n",
