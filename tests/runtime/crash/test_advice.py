@@ -27,7 +27,13 @@ CASES = (
     (KEPT + "g[0].mul_(2)\nh.sum().backward()", "g = g.clone() before it", ("g[0] =",)),
     (TRAIN + "model(inputs).numpy()", "model(inputs).detach() passes", ()),
     (TRAIN + "import numpy as np\ny = model(inputs)\nnp.asarray(y)", "y.detach() passes", ("np.detach",)),
-    (WIDTH + "student.load_state_dict(saved)", "build the model in the sizes of the state", ("strict",)),
+    (WIDTH + "student.load_state_dict(saved)", "Net(8) in line 9 passes", ("strict", "build the model")),
+    (
+        WIDTH
+        + "def sized(width):\n    return nn.Sequential(nn.Linear(3, width))\nsized(4).load_state_dict(saved)",
+        "build the model that was saved",
+        ("passes",),
+    ),
     (
         TRAIN + "state = {f'enc.{i}.w': torch.ones(1) for i in range(4)}\nmodel.load_state_dict(state)",
         "build the model that was saved",
@@ -94,9 +100,10 @@ def test_a_state_of_another_model_of_the_program_is_told_as_its(tmp_path: Path) 
     path.write_text(WIDTH + "student.load_state_dict(saved)\n")
     found, error = explained(path)
     assert found is not None, error
-    assert "teacher has the keys and the sizes of the state" in found.because
+    told = {what: at.expression for what, at in found.other}
+    assert told["teacher, which has the keys and the sizes of the state, is made here"] == "Net(8)"
     assert "4 of 4 entries" not in str(found.because)  # b.bias is of one size in both
-    assert [at.expression for _, at in found.other] == ["Net(4)"]
+    assert [*told.values()] == ["Net(4)", "Net(8)"]
 
 
 def test_a_state_that_does_not_fit_is_told_with_where_one_is_saved(tmp_path: Path) -> None:

@@ -49,6 +49,26 @@ CASES = {
         "(filters @ waves).sum().backward()\n",
         "torch.rand(3, bins // 2 + 1) in line 6 passes",
     ),
+    "a model of another width than was saved": (
+        NET
+        + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\ndef loaded(state):\n    net = Net()\n"
+        "    net.load_state_dict(state)\n    return net\nloaded(Net(8).state_dict())\n",
+        "Net(d=8) in line 10 passes",
+    ),
+    "the same, of which the width has a name": (
+        NET
+        + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\nsizes = {'d': 8}\nold = Net(sizes['d'])\n"
+        "def loaded(state):\n    net = Net(5)\n    net.load_state_dict(state)\n    return net\n"
+        "loaded(old.state_dict())\n",
+        "Net(sizes['d']) in line 12 passes",
+    ),
+    "a model of more layers, of another width and without biases": (
+        HEAD + "class Deep(nn.Module):\n    def __init__(self, width, depth=2, bias=True):\n"
+        "        super().__init__()\n"
+        "        self.layers = nn.ModuleList(nn.Linear(width, width, bias) for _ in range(depth))\n"
+        "net = Deep(2)\nnet.load_state_dict(Deep(4, 3, False).state_dict())\n",
+        "Deep(4, bias=False, depth=3) in line 9 passes",
+    ),
     "what is filled, and is as large as another": (
         HEAD
         + "x, to, layer = torch.ones(4, 3), torch.tensor([0, 1, 1, 2]), nn.Linear(3, 6)\nrows = layer(x)\n"

@@ -7,7 +7,7 @@ import copy
 import re
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -19,6 +19,7 @@ from stablelint.runtime.crash.general import of_own_lists
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward, as_of
+from stablelint.runtime.crash.repairs.rebuilt import rebuilt, shapes_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
@@ -49,10 +50,11 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
         forgiven = frame is not None and frame.names.get("strict") is False
         found = _of_sizes(sizes, match[1], given, forgiven=forgiven)
         head = _without_head(scene, [name for name, *_ in sizes], frame)
-        whole = found.advice if not head else () if forgiven else (_AS_SAVED,)
+        like = _of_the_same(scene, given)
+        edits, places = _rebuilt(scene, frame, given, like) if not head else ([], [])
+        whole = tuple(edits) or found.advice if not head else () if forgiven else (_AS_SAVED,)
         found = (of_own_lists(scene) or Advice((*head, *whole))).onto(found)
-        like, made = _of_the_same(scene, given), _made(scene, frame)
-        return replace(found, because=(*found.because, *like), other=(*found.other, *made))
+        return replace(found, other=(*found.other, *places, *_made(scene, frame), *like.told))
     if not missing and not unexpected:
         return None
     held = frame.names["self"].state_dict() if frame is not None else {}
@@ -69,11 +71,13 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return Explanation("state", summary, advice=(f"load_state_dict(…[{inner!r}])",))
     because = [f"{match[1]} needs {_some(missing)}, which the state lacks"] if missing else []
     because += [f"the state holds {_some(unexpected)}, which {match[1]} has not"] if unexpected else []
+    like = _of_the_same(scene, given)
+    edits, places = _rebuilt(scene, frame, given, like)
     advice = "build the model that was saved"
     if 2 * len(unexpected) < len(given):  # else hardly anything would be loaded
         advice += "; load_state_dict(…, strict=False) leaves these as they are"
-    because += _of_the_same(scene, given)
-    return Explanation("state", f"the state is one of another {match[1]}", tuple(because), (advice,))
+    summary, other = f"the state is one of another {match[1]}", (*places, *like.told)
+    return Explanation("state", summary, tuple(because), tuple(edits) or (advice,), other=other)
 
 
 @explains(r"loaded state dict (contains a parameter group|has a different number of parameter groups)")
@@ -120,7 +124,8 @@ def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, for
     elif forgiven:
         because.append("strict=False forgives keys that are missing or unknown, and no other sizes")
         advice = [f"leave {_some([name for name, *_ in sizes])} out of the state"]
-    summary = f"{shown[0]} in {module}" + "".join(f", {one}" for one in shown[1:])
+    more = f", and {len(sizes) - _SHOWN} more differ" if len(sizes) > _SHOWN else ""
+    summary = f"{shown[0]} in {module}" + "".join(f", {one}" for one in shown[1:]) + more
     return Explanation("state", summary, tuple(because), (", ".join(advice),))
 
 
@@ -147,13 +152,31 @@ def _without_head(scene: Scene, names: list[str], frame: Frame | None) -> list[s
     return [one.told for one in Onward(scene, lambda _: []).likely([repair])]
 
 
-def _of_the_same(scene: Scene, given: Any) -> list[str]:
-    """The model of the program that has the entries of a state in their sizes."""
-    wanted = {key: getattr(one, "shape", None) for key, one in given.items()}
-    models = [one for frame in scene.frames if frame.mine for one in frame.frame.f_locals.items()]
-    held = ((name, one) for name, one in models if isinstance(one, torch.nn.Module))
-    like = [name for name, one in held if {k: v.shape for k, v in one.state_dict().items()} == wanted]
-    return [f"{like[0]} has the keys and the sizes of the state"] if like else []
+class _Like(NamedTuple):
+    """A model of the program that has the entries of a state in their sizes, and where it is made."""
+
+    model: torch.nn.Module | None
+    told: tuple[tuple[str, Location], ...] = ()
+
+
+def _of_the_same(scene: Scene, given: Any) -> _Like:
+    """The first of them that a frame holds."""
+    wanted = shapes_of(given)
+    for frame in (one for one in scene.frames if one.mine):
+        function = frame.site.code.co_name
+        within = f" of {function}" if function.isidentifier() else ""
+        for name, one in frame.frame.f_locals.items():
+            if isinstance(one, torch.nn.Module) and shapes_of(one.state_dict()) == wanted:
+                told = f"{name}{within}, which has the keys and the sizes of the state, is made here"
+                return _Like(one, tuple((told, at) for at in scene.origins.of_module(one)))
+    return _Like(None)
+
+
+def _rebuilt(
+    scene: Scene, frame: Frame | None, given: Any, like: _Like
+) -> tuple[list[str], list[tuple[str, Location]]]:
+    """The call that made a model, with other arguments, and where those that it has are from."""
+    return rebuilt(scene, frame.names["self"], shapes_of(given), like.model) if frame else ([], [])
 
 
 def _made(scene: Scene, frame: Frame | None) -> tuple[tuple[str, Location], ...]:

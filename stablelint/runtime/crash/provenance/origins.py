@@ -90,11 +90,18 @@ class Origins:
         return (scope.whole(call),) if call is not None and scope is not None else ()
 
     def of_setting(self, module: nn.Module, name: str) -> tuple[Location, ...]:
-        """The places that gave a module what it was made with under a name; nothing where it is written out there."""
+        """The places that gave a module what it was made with under a name; nothing where it is written out there.
+
+        What it was not given comes from its default.
+        """
         call, scope = self.maker(module) or (None, None)
         if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(module)):
             return ()
         given = given_by_name(call, scope.names, type(module)).get(name)
+        made = inspect.getattr_static(type(module), "__init__", None)
+        if given is None and isinstance(made, FunctionType) and not is_library(made.__code__.co_filename):
+            own = replace(self._method(module, made.__code__), before=made.__code__.co_firstlineno)
+            return _told(self._behind_name(name, own, ()))
         return _told(self._behind(given, replace(scope, before=call.lineno))) if given is not None else ()
 
     def maker(self, module: object) -> tuple[ast.expr, Scope] | None:

@@ -60,7 +60,7 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
     before, given = settings_of(layer), given_by_name(call, {}, type(layer))
     anew = copy.deepcopy(call)
     for name, value in setting.changed:
-        _give(
+        give(
             anew,
             given_by_name(anew, {}, type(layer)),
             name,
@@ -88,14 +88,14 @@ def _around(node: ast.expr | None, places: Places, before: Any, value: Any) -> I
     if isinstance(outer, ast.Call) and node.id in given:
         anew = copy.deepcopy(outer)
         named = dict(zip(taken, anew.args, strict=False)) | {str(one.arg): one.value for one in anew.keywords}
-        _give(anew, named, node.id, written(given[node.id], before, value))
+        give(anew, named, node.id, written(given[node.id], before, value))
         yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
         yield from _around(given[node.id], places[1:], before, value)
     elif (default := default_in(function, node.id)) is not None:
         yield f"{node.id}={value!r}", Edit.of(default, places[0].filename, repr(value))
 
 
-def _give(call: ast.Call, given: dict[str, ast.expr], name: str, value: ast.expr) -> None:
+def give(call: ast.Call, given: dict[str, ast.expr], name: str, value: ast.expr) -> None:
     """Give a call another value for an argument."""
     old = given.get(name)
     for place, one in enumerate(call.args):
