@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
@@ -23,7 +23,7 @@ from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Proposal
+from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, is_literal, last_name
 from stablelint.syntax.operations import having
@@ -34,7 +34,6 @@ _OF_BASE = ".clamp(max=44.0)"  # the square of the exponential is still finite
 # smaller variance than latent diffusion allows, exp(-30), can be meant.
 _OF_VARIANCE = ".clamp(-80.0, 20.0)"
 _OF_STD = ".clamp(-40.0, 20.0)"
-_BOUNDS_SCALE = "bound the logarithm of the scale, so that the scale and its reciprocal stay finite"
 _UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
 _LEAST = {
@@ -43,12 +42,29 @@ _LEAST = {
     "rsqrt": ".clamp_min(-58.0)",  # that of its root's cube is
 }
 _OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
+_PROMISES = {
+    _OF_VARIANCE: "keep the logarithm of the variance between -80 and 20, where it and its reciprocal are finite",
+    _OF_STD: "keep the logarithm of the scale between -40 and 20, where the reciprocal of its square is finite",
+    _OF_RATIO: "keep the argument below 20, where the exponential is 5e8",
+    _OF_BASE: "keep the argument below 44, where the square of the exponential is finite",
+    ".clamp_min(-80.0)": "keep the logarithm of the variance above -80, where its reciprocal is finite",
+    ".clamp_min(-40.0)": "keep the logarithm of the scale above -40, where the reciprocal of its square is finite",
+    _OF_DENOMINATOR: "keep the exponent above -44, where the square of the reciprocal is finite",
+    _LEAST["rsqrt"]: "keep the exponent above -58, where the gradient of the reciprocal root is finite",
+    _OF_RADICAND: "keep the exponent above -87, where the exponential is a normal number",
+}
 _REDUCED = (*VIEWS, "sum", "detach")
 _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
 _NOISE = ("randn_like", "randn")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace")
+
+
+def promise(proposal: Proposal, edits: Sequence[Edit]) -> str:
+    """What a fix does: what the page of its rule says, or which bound of an exponent is written in place of that."""
+    written = (said for bound, said in _PROMISES.items() if any(bound in edit.content for edit in edits))
+    return next(written, proposal.message)
 
 
 def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
@@ -71,9 +87,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             behind = (applied(tree, one, "clamp_min", "clamp", "clip") for one in _exponentials(tree, node))
             is_bounded = any(one is not None for one in behind)
             limits = _OF_RATIO if is_bounded else limits_of(tree, node, proposal)
-            message = _BOUNDS_SCALE if limits in (_OF_VARIANCE, _OF_STD) else proposal.message
-            made = moved(tree, proposal, operand, inner)
-            made = replace(made, template=f"${operand}{limits}", message=message)
+            made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
             return made if is_shown else by_name(made, inner, "the logarithm of a scale"), inner
         if _is_log_ratio(node):
             made = replace(proposal, template=f"${operand}{_OF_RATIO}")

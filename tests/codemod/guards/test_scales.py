@@ -2,9 +2,11 @@ from dataclasses import replace
 
 import pytest
 
+from stablelint.codemod.propose import propose_all
 from stablelint.codemod.rewrite import Rewriter
 from stablelint.codemod.templates.limits import widest
 from stablelint.diagnostic import Applicability, Binding, Position, Proposal, Span
+from tests.analysis.support import report
 from tests.codemod.differential.tried import fixed
 from tests.codemod.support import HEAD, body, proposal, rewritten, span_of, withheld
 
@@ -677,3 +679,22 @@ def test_the_scale_of_samples_that_are_clamped_may_be_of_any_size(draw: str, bou
     at = Binding("log_std", span_of(source, "log_std", start=source.index("exp(")))
     change = replace(proposal(source, "log_std", EXP, x=at), span=at.span)
     assert f"log_std.clamp({bound})" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("(0.5 * logvar).exp() * torch.randn_like(x)", "variance between -80 and 20"),
+        ("logstd.exp() * torch.randn_like(x)", "scale between -40 and 20"),
+        ("x.exp() ** 2", "below 44"),
+        ("x.exp()", "below the dtype's limit"),
+    ],
+)
+def test_a_fix_says_which_bound_it_writes(line: str, said: str) -> None:
+    code = f"import torch\n\n\ndef f(x: torch.Tensor, logvar: torch.Tensor, logstd: torch.Tensor):\n    return {line}\n"
+    promises = [
+        one.fix.message
+        for one in propose_all(code.encode(), report(code, imports="").diagnostics)
+        if one.code == "SL201" and one.fix is not None
+    ]
+    assert any(said in message for message in promises)
