@@ -16,13 +16,15 @@ from stablelint.analysis.matching.review import Review
 from stablelint.analysis.matching.sequence import sequence_sites
 from stablelint.analysis.matching.shadows import without_shadowed
 from stablelint.analysis.matching.sites import Site
-from stablelint.analysis.proof.judge import asked_by, judge
+from stablelint.analysis.proof.counts import is_counted, rests_on
+from stablelint.analysis.proof.judge import Judgement, asked_by, judge
 from stablelint.analysis.proof.replacement import (
     believing,
     factors_before,
     feels_gradient,
     is_doubled,
     is_empty_group,
+    is_gathered,
     is_masked_again,
     is_replaced,
     replacement_of,
@@ -36,6 +38,9 @@ from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.paths import Assumption
 from stablelint.catalog.predicates import parse_predicate
 from stablelint.diagnostic import Diagnostic, Level, Span, Status, Step
+from stablelint.numerics.interval import Interval
+
+_SHARE = Interval(2.0**-40, math.inf)  # what is counted at least once, or its share of all that there is
 
 
 def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnostic], list[Site]]:
@@ -120,7 +125,7 @@ def _taking_too(item: Diagnostic) -> Step:
 
 
 def _proved_later(site: Site, review: Review) -> Site:
-    """Discharges a site by what replaces its bad result, save for a gradient that flows."""
+    """Discharges a site by what a count cannot be, or by what replaces its bad result, save for a gradient that flows."""
     if not site.judgement.status.is_open:
         return site
     if any("elements" in condition for condition in site.rule.where):
@@ -132,6 +137,11 @@ def _proved_later(site: Site, review: Review) -> Site:
         site = _without_gradient(site)
     if not site.rule.has_contract:
         return site
+    if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:
+        proved, on = _discharged(site, "count"), rests_on(site.operand)
+        return _assumed(proved, on) if on else proved
+    if is_gathered(site.obligation, review.observed):
+        return _discharged(site, "index")
     later = replacement_of(site.obligation, review.replacements, review.observed)
     settings: tuple[Assumption, ...] = ()
     if later is None and any(is_replaced(site.obligation, one) for one in review.replacements):
@@ -160,6 +170,13 @@ def _without_gradient(site: Site) -> Site:
     bare = replace(site, gradient=False, context=replace(site.context, gradient=False))
     holds = not judge(asked_by(site.rule), site.match.bindings, site.ranges, gradient=False).status.is_open
     return _discharged(bare, "no gradient") if site.rule.has_contract and holds else bare
+
+
+def _within(site: Site, interval: Interval) -> Judgement:
+    """What is left to prove of a site whose operand is known to lie in an interval."""
+    known = site.ranges[site.judgement.operand]
+    ranges = {**site.ranges, site.judgement.operand: known.meet(interval) or interval}
+    return judge(asked_by(site.rule), site.match.bindings, ranges, site.gradient)
 
 
 def _discharged(site: Site, by: str) -> Site:

@@ -235,6 +235,31 @@ def _groups(value: Value, depth: int) -> list[Value] | None:
     return [value]
 
 
+def is_gathered(site: Obligation, observed: Iterable[tuple[Value, object]]) -> bool:
+    """Whether a grouped sum's empty groups are never read: what is made of it is only indexed by the groups."""
+    operand = site.operand
+    groups = _groups(operand, 4) if operand is not None else None
+    if groups is None:
+        return False
+    grouped_by = [g.operands.get("input" if g.op == "bincount" else "index") for g in groups]
+    indices = {stripped(index).key for index in grouped_by if index is not None}
+    made = {site.value.key}
+    read = False
+    for value, _ in observed:
+        uses = [v for v in value.operands.values() if v.key in made]
+        if not uses or value.key in made:
+            continue
+        if value.op in ("index", "gather", "index_select"):
+            if stripped(value.operands["index"]).key not in indices:
+                return False
+            read = True
+        elif value.op in VIEWS or value.op in _ELEMENTWISE or value.op in ("mul", "div", "neg"):
+            made.add(value.key)
+        else:
+            return False
+    return read
+
+
 def takes_where_true(site: Obligation, replacement: Replacement) -> bool:
     """Whether the site's result is what `where` yields where its condition holds."""
     if replacement.value.op != "where":

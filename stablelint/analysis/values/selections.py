@@ -100,6 +100,14 @@ def selecting_mask(value: Value) -> Value | None:
     return _first_of(value, _masking)
 
 
+def places_not_known(value: Value, state: Shown) -> Value | None:
+    """The index that picked the elements of which `value` consists, where somebody else says whether it picks any.
+
+    It is an argument, say: a mask, a list of places, or a bound that `x[:n]` is cut at.
+    """
+    return _first_of(value, _picking(state))
+
+
 def _first_of(value: Value, picks: _Picks[_Picked]) -> _Picked | None:
     found = _selected(value, picks, _DEPTH, {})
     return found[0] if found is not None else None

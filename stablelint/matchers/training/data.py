@@ -58,8 +58,11 @@ _STARTS = ("set_start_method", "get_context", "spawn", "start_processes")
 def cuda_in_worker(review: Review, rule: Rule) -> Sites:
     """`.cuda()` where a data set makes its samples, or before processes are forked."""
     module = review.module
-    moves = [c for info in _data_sets(review) for m in _reading(info) for c in calls_in(m)]
-    moves = [c for c in (*moves, *_collating(review)) if moves_to_cuda(c, module)]
+    sets = list(_data_sets(review))
+    moves = [c for info in sets for m in _reading(info) for c in calls_in(m)]
+    moves = [
+        c for c in (*moves, *_collating(review), *_transforming(sets, module)) if moves_to_cuda(c, module)
+    ]
     yield from (site_at(review, rule, c) for c in moves)
     for root in functions_of(review, "multiprocessing"):
         calls = sorted(calls_in(root), key=start) if not module.mentions(*_STARTS) else []
@@ -78,6 +81,14 @@ def _collating(review: Review) -> Iterator[ast.Call]:
         given = argument(loader, "collate_fn")
         collate = functions.get(given.id) if isinstance(given, ast.Name) else given
         yield from calls_below(collate) if collate is not None else ()
+
+
+def _transforming(sets: list[ast.ClassDef], module: ModuleInfo) -> Iterator[ast.Call]:
+    """The calls in functions that a data set of the file is given when it is made."""
+    made = [n for info in sets for n in module.sights.calls(info.name)]
+    given = {one.id for call in made for one in arguments(call) if isinstance(one, ast.Name)}
+    functions = (f for f in module.sights.functions if f.name in given) if given else ()
+    yield from (call for f in functions for call in calls_in(f))
 
 
 def _data_sets(review: Review) -> Iterator[ast.ClassDef]:

@@ -18,7 +18,7 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.names import qualified
 from stablelint.matchers.training.shapes import Shape, Shapes
-from stablelint.matchers.tree import contexts, mentions
+from stablelint.matchers.tree import around, contexts, mentions
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 
@@ -48,7 +48,7 @@ def made_on_cpu(review: Review, rule: Rule) -> Sites:
         moved = next((v for v in tensors if _place(v) == "moved"), None)
         on_cpu = (v for v in tensors if _place(v) == "cpu" and shapes.of(v) != Shape((), whole=True))
         made = next(map(_origin, on_cpu), None)
-        if moved is not None and made is not None:
+        if moved is not None and made is not None and not _is_buffer(made):
             anchor = made.node if made.module is review.module else value.node
             by_name = any(v.op == "cuda" for v in made_from([moved]))
             yield make_site(review, rule, pair, {"x": moved, "made": made}, shown=by_name, anchor=anchor)
@@ -110,3 +110,11 @@ def _made(value: Value) -> str:
         return "cpu" if named else "moved"
     # `as_tensor` of a tensor leaves it where it is
     return "cpu" if name != "as_tensor" else ""
+
+
+def _is_buffer(made: Value) -> bool:
+    """Whether a tensor is made where buffers are registered: it moves with its module."""
+    if made.node is None or made.module is None:
+        return False
+    functions = around(made.node, made.module.source.tree, ast.FunctionDef)
+    return any(mentions(function, "register_buffer") for function in functions)

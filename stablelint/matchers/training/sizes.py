@@ -6,9 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.interpret.operations.layers import Layer
+from stablelint.analysis.matching.sites import text_at
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import (
     Kind,
+    Observed,
     Review,
     Rule,
     Sites,
@@ -18,6 +20,7 @@ from stablelint.matchers.common import (
     make_site,
     observed,
     observes,
+    scope_of,
 )
 from stablelint.matchers.training.shapes import (
     UNKNOWN,
@@ -29,9 +32,11 @@ from stablelint.matchers.training.shapes import (
     through,
 )
 from stablelint.syntax.beforehand import is_whole
+from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import SIZED, Glance
 from stablelint.syntax.sizes import are_permuted
+from stablelint.syntax.walk import nodes_in
 
 _PERMUTED = "the sizes stand in another order, and the elements in the old one: `permute({})`"
 _BETWEEN = (
@@ -200,8 +205,9 @@ def view_for_transpose(review: Review, rule: Rule) -> Sites:
         if _is_put_between(sizes, order):
             yield make_site(review, rule, pair, {"x": tensor}, message=_BETWEEN)
         elif len(order) > 1 and order != sorted(order) and sorted(order) == list(range(len(order))):
-            places = ", ".join([*map(str, order), *["…"] * rest])
-            yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))
+            if rest or not _has_more_dimensions(pair, tensor, len(order)):
+                places = ", ".join([*map(str, order), *["…"] * rest])
+                yield make_site(review, rule, pair, {"x": tensor}, message=_PERMUTED.format(places))
 
 
 def _places_of_numbers(sizes: list[Value], given: Shape) -> str | None:
@@ -243,3 +249,12 @@ def _is_put_between(sizes: list[Value], order: list[int]) -> bool:
     first, *between = order[: order.index(1)] if 1 in order[1:] else [-1]
     others = [v.constant() for v in sizes[1 : len(between) + 1]]
     return first == 0 and set(between) == {-1} and not {1, -1}.intersection(others)
+
+
+def _has_more_dimensions(pair: Observed, tensor: Value, count: int) -> bool:
+    """Whether the function takes the shape of a tensor apart into more sizes than it names: the others are 1."""
+    value, frame = pair
+    text = text_at(tensor, value, frame)
+    taken = [n for n in nodes_in(scope_of(frame), ast.Assign) if isinstance(n.targets[0], ast.Tuple)]
+    taken = [n for n in taken if spelled(n.value) in (f"{text}.shape", f"{text}.size()")]
+    return any(len(getattr(n.targets[0], "elts", ())) > count for n in taken)

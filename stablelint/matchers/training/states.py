@@ -234,7 +234,13 @@ def _is_restored(kept: str, state: ast.expr, root: ast.AST, tree: ast.AST) -> bo
 
 def _restores(kept: str, model: str, root: ast.AST) -> list[ast.Call]:
     of_model = (n for n in calls_in(root, "load_state_dict") if n.args and subject(n) == model)
-    return [n for n in of_model if kept == _given(n, 0)]
+    return [n for n in of_model if kept in {_given(n, 0), *map(spelled, _mixed(n.args[0]))}]
+
+
+def _mixed(state: ast.expr) -> list[ast.expr]:
+    """What the entries of a state are taken from that is computed of others: `{k: a * old[k] + b * new[k] for k in old}`."""
+    entry = state.value if isinstance(state, ast.DictComp) else None
+    return [n.value for n in nodes_below(entry, ast.Subscript)] if isinstance(entry, ast.BinOp) else []
 
 
 def _is_taken_for_best(statement: ast.Assign, best: str, model: ast.expr, root: ast.AST) -> bool:

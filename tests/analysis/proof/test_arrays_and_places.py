@@ -15,6 +15,11 @@ MET = {
     "infinities replaced": (
         "def f(r):\n    r = np.power(np.array(r), -1).flatten()\n    r[np.isinf(r)] = 0.0\n    return r"
     ),
+    "a vector with a component of 1": (
+        "def f(q):\n"
+        "    n = torch.cat([q[:, :1].detach() * 0 + 1, q], dim=1)\n"
+        "    return n / n.norm(p=2, dim=1, keepdim=True)"
+    ),
 }
 OPEN = {
     "a spread alone": "def f(x):\n    return 1 / np.std(x)",
@@ -54,6 +59,20 @@ def test_rows_that_are_masked_throughout_are_found_by_their_nan(read: bool) -> N
         "    return a.masked_fill(torch.isnan(a), 0.0), b"
     )
     assert ((2, "SL501") in proved(code)) is not read
+
+
+SQUARES = {
+    "value=0.1": True,
+    "value=-0.1": False,
+    "value=v": False,
+}
+
+
+@pytest.mark.parametrize(("weight", "met"), SQUARES.items(), ids=SQUARES)
+def test_a_square_that_is_added(weight: str, met: bool) -> None:
+    code = f"@torch.no_grad()\ndef f(x, g, v):\n    return torch.sqrt(x.abs().addcmul(g, g, {weight}))"
+    assert bool(proved(code)) is met
+    assert not proved(code.replace("g, g", "g, x"))
 
 
 def test_the_places_of_a_maximum_are_no_maximum() -> None:

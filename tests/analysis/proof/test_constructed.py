@@ -51,6 +51,12 @@ PROVED = {
         "def f(x, y):\n    n = y.norm(dim=-1)\n    return x / (n + (n < 1e-4) * 1e-3)"
     ),
     "1 where it is 0": "def f(x, y):\n    y = y + (y == 0).float()\n    return x / y",
+    "a column of eigenvectors": (
+        "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[:, 0].norm()"
+    ),
+    "a row of eigenvectors": (
+        "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[0].norm()"
+    ),
 }
 NOT_PROVED = {
     "the elements themselves": (
@@ -95,6 +101,15 @@ NOT_PROVED = {
     ),
     "a step more below one of what may be negative": "def f(x, y):\n    return x / (y + (y < 1e-4) * 1e-3)",
     "1 where another is 0": "def f(x, y, z):\n    y = y + (z == 0).float()\n    return x / y",
+    "an element of eigenvectors": (
+        "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[0, 0].norm()"
+    ),
+    "a part of a column of eigenvectors": (
+        "def f(x, a):\n    v = torch.linalg.eigh(a.detach())[1]\n    return x / v[..., 0][..., 0].norm()"
+    ),
+    "a row of eigenvectors that are not orthogonal": (
+        "def f(x, a):\n    v = torch.linalg.eig(a.detach())[1]\n    return x / v[0].norm()"
+    ),
     "the first of sorted numbers": "def f(x):\n    return x / sorted([1.0, 0.0])[0]",
     "a copy of a list that was changed": (
         "def f(x):\n    y = [0.0]\n    z = list(y)\n    z[0] = 1.0\n    return x / y[0]"

@@ -85,6 +85,16 @@ class Trainer:
 """
 
 
+def test_the_larger_of_two_is_taken_out_before_the_exponential() -> None:
+    code = """
+def f(a, b):
+    top = torch.max(a, b)
+    return torch.log(torch.exp(a - top) + torch.exp(b - {second})) + top
+"""
+    assert open_(code.format(second="top")) == []
+    assert "SL204" in open_(code.format(second="0").replace("a - top", "a"))
+
+
 def test_a_cosine_whose_denominator_was_tested_is_not_reported() -> None:
     code = """
 def f(x, z):
@@ -121,3 +131,37 @@ def test_the_largest_reaches_a_quantile() -> None:
     code = "def f(x):\n    return x[x {test} torch.quantile(x, 0.999)].mean()"
     assert open_(code.format(test=">=")) == []
     assert open_(code.format(test=">")) == ["SL502"]
+
+
+@pytest.mark.parametrize(
+    ("test", "shown"),
+    [
+        ("x >= x.amax(-1, keepdim=True)", False),
+        ("x.amax(-1, keepdim=True) <= x", False),
+        ("x == x.min(-1, keepdim=True).values", False),
+        ("x.abs() >= x.abs().amax(-1, keepdim=True) / 2", False),
+        ("x >= x.mean(-1, keepdim=True)", False),
+        ("x >= x.amax(-1, keepdim=True) / 2", True),  # of negative numbers no element reaches half
+        ("x.abs() >= x.abs().amax(-1, keepdim=True) * 2", True),
+        ("x > x.amax(-1, keepdim=True)", True),
+        ("x >= y.amax(-1, keepdim=True)", True),
+        ("x <= x.amax(-1, keepdim=True) - 1", True),
+    ],
+)
+def test_what_is_compared_with_its_own_maximum_reaches_it(test: str, shown: bool) -> None:
+    code = f"""
+    def spread(x: torch.Tensor, y: torch.Tensor):
+        chosen = {test}
+        return x.sum(-1) / (3.0 * chosen.float().sum(-1))
+    """
+    assert ((3, "SL102") in support.open_(code)) is shown
+
+
+@pytest.mark.parametrize(("result", "shown"), [("weight[y]", False), ("weight[x]", True), ("weight", True)])
+def test_a_class_without_a_member_is_not_read_by_its_members(result: str, shown: bool) -> None:
+    code = f"""
+    def weights(y: torch.Tensor, x: torch.Tensor):
+        weight = 1.0 / y.bincount()
+        return {result}
+    """
+    assert ((2, "SL102") in support.open_(code)) is shown

@@ -290,6 +290,11 @@ def test_a_script_that_does_not_train_through_a_function_proves_nothing_of_who_m
     assert statuses(code, ROOTS | {"SL105"}) & OPEN
 
 
+def test_a_column_of_what_may_be_a_batch_of_matrices_is_assumed_not_to_vanish() -> None:
+    code = "def f(x):\n    a = x.relu() + torch.eye(3)\n    return x / a.sum(0)"
+    assert statuses(code, QUOTIENTS) == {"assumed"}
+
+
 @pytest.mark.parametrize("guard", ["mask.float().sum() > 0", "mask.any()", "mask.bool().sum() > 0"])
 def test_a_true_element_is_one_in_every_dtype(guard: str) -> None:
     code = f"def f(x, mask):\n    if {guard}:\n        return x[mask.bool()].mean()"

@@ -29,6 +29,14 @@ from tests.analysis.support import open_, violated
         ),
         pytest.param(
             """
+            def weights(index: torch.Tensor, x: torch.Tensor, size: int):
+                count = torch.zeros(size).scatter_add(0, index, torch.ones_like(x))
+                return (1.0 / count)[index]
+            """,
+            id="groups that are read by their own index",
+        ),
+        pytest.param(
+            """
             def normalise(weight: torch.Tensor, index: torch.Tensor, size: int):
                 degree = torch.zeros(size).scatter_add(0, index, torch.ones_like(weight))
                 root = degree.pow(-0.5)
@@ -36,6 +44,16 @@ from tests.analysis.support import open_, violated
                 return root[index] * weight
             """,
             id="empty groups, whose gradient reaches no element",
+        ),
+        pytest.param(
+            """
+            def clip(x, low, high):
+                return x + (x.clamp(low, high) - x).detach()
+
+            def scale(z, log_scale):
+                return z * torch.exp(clip(log_scale, -5.0, 3.0))
+            """,
+            id="a clamp that lets the gradient through",
         ),
         pytest.param(
             """
@@ -47,6 +65,13 @@ from tests.analysis.support import open_, violated
                 return _mean(values) if len(values) > 0 else 0.0
             """,
             id="a test before the only call",
+        ),
+        pytest.param(
+            """
+            def weights(y: torch.Tensor):
+                return (1.0 / y.bincount())[y]
+            """,
+            id="a histogram that is read by what it counts",
         ),
         pytest.param(
             """

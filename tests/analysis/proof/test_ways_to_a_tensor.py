@@ -124,6 +124,10 @@ def test_what_a_mask_selects_is_a_copy() -> None:
     assert statuses("def f(x):\n    x[x == 0].fill_(1)\n    return 1 / x") == {"unguarded"}
 
 
+def test_no_element_needs_to_reach_a_mean_that_is_rounded() -> None:
+    assert statuses("def f(x):\n    return 1 / (x >= x.mean()).sum()") == {"assumed"}
+
+
 def test_objects_that_make_each_other_have_an_end() -> None:
     code = (
         "class A:\n    def __init__(self, x):\n        self.b = B(x)\n"

@@ -35,6 +35,10 @@ def test_what_a_nested_function_writes_into_makes_no_two_tensors_one() -> None:
     assert [one.code for one in findings(f"{HEAD}    {body}\n")] == ["SL102"]
 
 
+def test_a_row_with_a_mark_counts_at_least_one() -> None:
+    assert findings(f"{HEAD}    return 1 / torch.zeros(3, 4).scatter(1, index, 1.0).sum(1)\n") == []
+
+
 @pytest.mark.parametrize(
     "write",
     ["w = z\n        w += 0.5", "w = z.view(-1)\n        w.add_(0.5)"],

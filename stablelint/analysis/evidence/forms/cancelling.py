@@ -12,6 +12,7 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.operations import having
 
 _PRODUCTS = having("product")
+_FUSED = having("fused")  # a product added to what stands first
 _LIFTS = having("raise")
 _LEAVES = having("given") | {"const"}
 TINY = 1e-2  # what is added to keep a number off 0, and not for its own sake
@@ -21,8 +22,8 @@ _DEPTH = 6  # sums looked into
 def is_squared_distance(value: Value) -> bool:
     """`a + b - 2 * x @ y`: a squared distance multiplied out, which rounding carries below 0 for near points."""
     terms = list(summands(value))
-    products = [factor for factor, term in terms if term.op in _PRODUCTS]
-    squares = [factor for factor, term in terms if term.op not in _PRODUCTS]
+    products = [factor for factor, term in terms if term.op in _PRODUCTS | _FUSED]
+    squares = [factor for factor, term in terms if term.op not in _PRODUCTS | _FUSED]
     return products == [-2.0] and squares == [1.0, 1.0]
 
 
@@ -63,9 +64,16 @@ def is_half_lifted(value: Value) -> bool:
     a, b = map(stripped, product.operands.values())
     if _is_lifted(a):
         a, b = b, a
-    if b.op in _LIFTS or not _is_lifted(b) or _is_lifted(a):
+    if b.op in _LIFTS or not _is_lifted(b) or _is_lifted(a) or _is_sign_moved(a):
         return False
     return a.kind in (Kind.TENSOR, Kind.UNKNOWN) and a.op not in _LEAVES and a.interval.contains(0.0)
+
+
+def _is_sign_moved(value: Value) -> bool:
+    """`sign(sign(x) + 0.5)`: a sign that 0 has, too."""
+    taken = stripped(value.first) if value.op == "sign" and value.first is not None else None
+    moved = taken is not None and taken.op in ("add", "sub")
+    return moved and taken is not None and any(v.is_constant for v in taken.operands.values())
 
 
 def _is_lifted(value: Value) -> bool:
@@ -96,11 +104,25 @@ def summands(value: Value, factor: float = 1.0, depth: int = _DEPTH) -> Iterator
         yield from summands(other, factor if value.op == "add" else -factor, depth - 1)
     elif depth and value.op == "mul" and (scaled := _scaled(value)) is not None:
         yield from summands(scaled[1], factor * scaled[0], depth - 1)
+    elif depth and value.op in _FUSED and first is not None:
+        beta, alpha = _fused_factors(value)
+        yield from summands(first, factor * beta, depth - 1)
+        yield factor * alpha, value
     elif value.op in _PRODUCTS:
         inner = filter(None, (_scaled(stripped(v)) for v in value.operands.values()))  # (2 * x) @ y
         yield math.prod((number for number, _ in inner), start=factor), value
     else:
         yield factor, value
+
+
+def _fused_factors(value: Value) -> tuple[float, float]:
+    """What multiplies the first operand and the product; in old code both stand before the matrices."""
+    after = [value.operands.get(name) for name in ("beta", "alpha")]
+    before = list(value.operands.values())[1:3]
+    old = len(before) == 2 and all(v.kind is Kind.NUMBER for v in before)
+    beta, alpha = (1.0 if v is None else v.default() for v in (before if old else after))
+    known = isinstance(beta, int | float) and isinstance(alpha, int | float)
+    return (float(beta), float(alpha)) if known else (math.nan, math.nan)
 
 
 def _scaled(value: Value) -> tuple[float, Value] | None:

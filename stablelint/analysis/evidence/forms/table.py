@@ -12,6 +12,7 @@ from stablelint.analysis.evidence.forms.cancelling import (
     is_squared_distance,
 )
 from stablelint.analysis.evidence.forms.compared import is_sum_of_compared
+from stablelint.analysis.evidence.forms.laid_out import is_laid_out
 from stablelint.analysis.evidence.forms.log_scales import log_scales
 from stablelint.analysis.evidence.forms.magnified import (
     is_magnified,
@@ -80,7 +81,7 @@ def _computed_cosine(subject: Subject) -> bool:
     cosine = stripped(operand)
     if cosine.op == "abs" and cosine.first is not None:
         cosine = stripped(cosine.first)  # of two directions that have no sign, such as unit quaternions
-    if is_scaled_down(cosine):
+    if is_scaled_down(cosine) or is_laid_out(cosine):
         return False
     return cosine.op in COMPUTED and cosine.interval == TOP and site.ranges[site.judgement.operand].hi > 1
 

@@ -12,11 +12,18 @@ from stablelint.analysis.values.lists import leaves
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.increasing import grown_between
 from stablelint.analysis.values.relations.maxima import beside_extreme, own_maximum
-from stablelint.analysis.values.relations.results import ABOVE_HALF, divided_whole, in_matrix, is_share
+from stablelint.analysis.values.relations.results import (
+    ABOVE_HALF,
+    divided_whole,
+    in_matrix,
+    is_share,
+    passed_through,
+)
 from stablelint.analysis.values.relations.squares import root_of, unscaled
+from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value
-from stablelint.analysis.values.views import behind, stripped
+from stablelint.analysis.values.views import about, behind, stripped
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
@@ -117,6 +124,27 @@ def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
     """A sum along a side of a matrix, or a product with one."""
     found = in_matrix(value.op, operands)
     return _assumed(found[0], value, found[1]) if found is not None else None
+
+
+def _total(value: Value, operands: Operands, state: State) -> Belief | None:
+    """How many elements a histogram has counted; a sum along a side of a matrix."""
+    whole = operands.get("input")
+    counted = (about(whole) if "dim" in operands else stripped(whole)) if whole is not None else None
+    given = counted.first if counted is not None and counted.op == "bincount" else None
+    if given is None:
+        return _of_matrix(value, operands, state)
+    if can_be_empty(given, state) or places_not_known(given, state) is not None:
+        return None
+    return _assumed(AT_LEAST_ONE, value, f"{given.name or 'what is counted'} is not empty")
+
+
+def _added(value: Value, operands: Operands, state: State) -> Belief | None:
+    """What is taken and added again, where it is no larger than what rounding keeps; or an offset."""
+    passed = passed_through(operands)
+    if passed is None:
+        return _lifted(value, operands, state)
+    text = f"{passed[1].name or 'what is taken and added again'} is not large"
+    return _assumed(passed[0].interval, value, text, *passed)
 
 
 def _lifted(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -346,8 +374,9 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
 _LAWS: Mapping[str, Law] = {
     **dict.fromkeys(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
     "clamp": _between_bounds,
-    **dict.fromkeys(("matmul", "einsum", "sum"), _of_matrix),
-    "add": _lifted,
+    **dict.fromkeys(("matmul", "einsum"), _of_matrix),
+    "sum": _total,
+    "add": _added,
     "sub": _difference,
     **dict.fromkeys(having("multiply"), _product),
     "floor_divide": _quotient,

@@ -6,13 +6,13 @@ import math
 
 from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
+from stablelint.analysis.proof.counts import meets_its_extreme
 from stablelint.analysis.values.families import COMPARISONS, FINITE_TESTS
 from stablelint.analysis.values.masks import DRAWN, holds_truth, truth_of, unnegated
-from stablelint.analysis.values.relations.maxima import extreme_of
 from stablelint.analysis.values.relations.pairs import are_all_pairs, is_of_all_pairs
 from stablelint.analysis.values.selections import keeps_rows, places_reduced, selecting_mask, selects_classes
 from stablelint.analysis.values.value import NONEMPTY, Kind, Value, believed
-from stablelint.analysis.values.views import about, behind, recast, stripped
+from stablelint.analysis.values.views import about, behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.syntax.operations import having
 
@@ -21,13 +21,6 @@ _SPARING = frozenset("triu tril amax cummax topk sort cumsum".split())
 _WEIGHTS = frozenset("exp softplus sigmoid softmax pow".split())  # may all underflow, yet select nothing
 _LINEAR = having("linear")
 _ELEMENTWISE = having("elementwise")
-# What of a tensor some element is not below, not above, or equal to.
-_REACHED = {
-    "ge": frozenset("max amax mean median quantile".split()),
-    "le": frozenset("min amin mean median quantile".split()),
-    "eq": frozenset("max amax min amin".split()),
-}
-_MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _DEPTH = 6
 _POSITIONS = DRAWN | {"arange", "eye"}  # of which a test leaves something by chance, or by its place
 
@@ -195,25 +188,10 @@ def _can_be_false(mask: Value, context: Context) -> Truth:
     if (
         truth_of(mask).key in context.selecting
         or _is_shown(context.root, mask.key, 6)
-        or _meets_its_extreme(mask)
+        or meets_its_extreme(mask)
     ):
         return Truth.NO
     return Truth.YES if _tests_data(mask) else Truth.MAYBE
-
-
-def _meets_its_extreme(mask: Value) -> bool:
-    """Whether a test compares a tensor with its own maximum, median or quantile, which some element reaches."""
-    test = stripped(mask)
-    if test.op not in _MIRRORED or len(test.operands) < 2:
-        return False
-    left, right = (test.operands[name] for name in ("input", "other"))
-    return _reaches(left, test.op, right) or _reaches(right, _MIRRORED[test.op], left)
-
-
-def _reaches(value: Value, comparison: str, bound: Value) -> bool:
-    """Whether an element of a value meets a comparison with a bound that is an extreme of its own."""
-    found = (extreme_of(op, stripped(recast(bound), ("part",))) for op in _REACHED[comparison])
-    return any(one.attained and one.lies.is_shown and one.is_of(value) for one in found if one is not None)
 
 
 def _is_shown(value: Value, mask: int, depth: int) -> bool:

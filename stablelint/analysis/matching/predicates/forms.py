@@ -9,6 +9,7 @@ from stablelint.analysis.matching.predicates.context import Context, value_of
 from stablelint.analysis.matching.truth import Truth
 from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
+from stablelint.analysis.values.relations.vanishing import is_masked_difference
 from stablelint.analysis.values.sorts import is_integral
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
@@ -108,7 +109,7 @@ def _gradient(value: Value, context: Context) -> bool:
 
 def _can_vanish(value: Value, context: Context) -> Truth:
     """All elements can be 0 at once, as a row that is paired with itself shows, and nothing excludes of raw data."""
-    return Truth.YES if is_of_all_pairs(value) else Truth.MAYBE
+    return Truth.YES if is_masked_difference(value) or is_of_all_pairs(value) else Truth.MAYBE
 
 
 def _is_measure(value: Value, context: Context) -> bool:

@@ -73,6 +73,8 @@ def _meet(a: Value, b: Value) -> bool:
 
 
 def _of_sum(a: Value, b: Value, ends: Attained) -> tuple[Attained, Attained] | None:
+    if _is_lifted_share(a, b):
+        return min(a.zero, Attained.COINCIDENCE), min(ends, Attained.COINCIDENCE)
     if a.interval.lo >= 0 and b.interval.lo >= 0:
         drawn = stripped(a).op in _DRAWS and stripped(b).op in _DRAWS and a.key != b.key
         return min(a.zero, b.zero, Attained.COINCIDENCE if drawn else Attained.EXACT), ends
@@ -101,6 +103,19 @@ def _is_mean_of(mean: Value, value: Value) -> bool:
     """Whether what is left of a value without its mean is 0 for a row of equal elements."""
     inner = stripped(mean)
     return inner.op == "mean" and inner.first is not None and stripped(inner.first).key == stripped(value).key
+
+
+def _is_lifted_share(value: Value, lift: Value) -> bool:
+    """Whether a tiny number is added to shares of a total: they keep the signs of what is shared, and it tells which."""
+    share = stripped(value)
+    small = lift.is_constant and 0 < lift.interval.lo < _TINY
+    named = lift.guard == "eps"
+    return (
+        share.op == "normalize"
+        and share.first is not None
+        and share.first.interval == TOP
+        and (small or named)
+    )
 
 
 def _are_related(a: Value, b: Value) -> bool:

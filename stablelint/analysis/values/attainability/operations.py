@@ -9,11 +9,11 @@ from typing import TypeAlias
 from stablelint.analysis.values.attainability.arithmetic import combined
 from stablelint.analysis.values.attainability.rows import reduced, row_of_zeros
 from stablelint.analysis.values.attainability.selection import clamped, selected
-from stablelint.analysis.values.decompositions import UNIT_VECTORS
 from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.keeping import ODD, keeps_the_larger, leaves_out_start
 from stablelint.analysis.values.relations.pairs import is_of_all_pairs
 from stablelint.analysis.values.relations.results import triangle_cut
+from stablelint.analysis.values.relations.unit_vectors import unit_length
 from stablelint.analysis.values.value import Attained, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP, Interval
@@ -99,20 +99,11 @@ def _of_arange(op: str, operands: Operands, first: Value, interval: Interval) ->
 
 
 def _of_spread(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
-    if op == "norm" and _is_of_length_1(first):
+    if op == "norm" and unit_length(first):
         return Attained.NONE, first.ends
     if stripped(first).op in _DRAWN:
         return Attained.COINCIDENCE, first.ends  # random numbers are hardly ever all alike
     return _exact(op, operands, first, interval)
-
-
-def _is_of_length_1(value: Value) -> bool:
-    """Whether a vector is one of an orthonormal set, or normalised."""
-    while value.first is not None and (
-        value.op in VIEWS or value.op in SELECTIONS or value.op in ("index", "part")
-    ):
-        value = value.first
-    return value.op == "normalize" or value.op in UNIT_VECTORS
 
 
 def _of_negation(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:

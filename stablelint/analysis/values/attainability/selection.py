@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from stablelint.analysis.values.relations.pairs import is_of_all_pairs
 from stablelint.analysis.values.value import Attained, Kind, Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.interval import Interval
 
 _TEST_DEPTH = 6
@@ -50,12 +51,16 @@ def selected(operands: Mapping[str, Value]) -> tuple[Attained, Attained]:
     branches = [v for name, v in operands.items() if name not in ("condition", "mask")]
     test = operands.get("condition") or operands.get("mask")
     spoken = spoken_of(test) if test is not None else frozenset()
-    tested = [_is_tested(v, spoken) for v in branches]
+    tested = [_is_tested(v, spoken) or (is_of_all_pairs(v) and _asks_for_diagonal(test)) for v in branches]
     zeros = [
         min(v.zero, Attained.COINCIDENCE) if t else v.zero for v, t in zip(branches, tested, strict=True)
     ]
     zero = max(zeros, default=Attained.NONE)
     return zero, min((v.ends for v in branches), default=Attained.NONE)
+
+
+def _asks_for_diagonal(test: Value | None) -> bool:
+    return test is not None and any(v.op == "eye" for v in behind(test))
 
 
 def spoken_of(test: Value) -> frozenset[int]:

@@ -219,6 +219,8 @@ def extreme_of(op: str, value: Value, after: Sequence[Value] = ()) -> Extreme | 
         return Extreme(grouped, ("group", stripped(value.operands["index"]).key), of_all=True)
     if value.op in _REPLACING or (op == "amax" and value.op in _RAISED):
         return _changed(op, value, views)
+    if op == "amax" and _is_global_maximum(value):
+        return Extreme(value.operands["input"], "pool", of_all=True)
     if value.op not in (op, "logsumexp" if op == "amax" else op) or "input" not in value.operands:
         return None
     rows = rows_of(value.operands)
@@ -253,6 +255,12 @@ def _group_maximum(value: Value) -> Value | None:
     source = grouped.operands.get("src")
     is_maximum = reduce is not None and reduce.constant() in ("amax", "max")
     return stripped(source) if grouped.op == "scatter_reduce" and is_maximum and source is not None else None
+
+
+def _is_global_maximum(value: Value) -> bool:
+    """Whether a pooling takes the maximum over everything: one output in each dimension."""
+    size = value.operands.get("output_size")
+    return value.op.startswith("adaptive_max_pool") and size is not None and size.constant() == 1
 
 
 def own_maximum(operands: Operands) -> Extreme | None:

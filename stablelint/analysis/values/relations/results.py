@@ -8,12 +8,18 @@ from collections.abc import Callable, Iterator, Mapping
 from stablelint.analysis.values.relations.centres import at_centre
 from stablelint.analysis.values.relations.cosines import product_of_units
 from stablelint.analysis.values.relations.maxima import Operands, Ranges, difference, rows_of, runs_over
-from stablelint.analysis.values.value import Value
+from stablelint.analysis.values.relations.unit_vectors import norm_of_units
+from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, about, is_same, laid_alike, recast, stripped
 from stablelint.numerics.arithmetic import neg
+from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
 
 _TURNING = COPIES | {"transpose", "expand"}
+_ULPS = 4  # of rounding, where a number is taken and added again
+_BLENDS = 4  # operations that a blend of shares is made by
+_LEAST_FACTOR = 1e-3  # a smaller share of a number in half precision may be lost
+_AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 ABOVE_HALF = Interval(0.5, math.inf, hi_open=True)  # 1, but for rounding
 
 
@@ -40,6 +46,20 @@ def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
     return triangle.first
 
 
+def _sum_of_shifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """`exp(a - m) + exp(b - m)`, where m is the larger of a and b: one of the two is 1."""
+    terms = [recast(v) for v in operands.values()] if op == "add" else []
+    if len(terms) != 2 or any(v.op != "exp" or v.first is None for v in terms):
+        return None
+    shifted = [recast(v.operands["input"]) for v in terms]
+    if any(v.op != "sub" or recast(v.operands["other"]).op != "maximum" for v in shifted):
+        return None
+    larger = {recast(v.operands["other"]).key: recast(v.operands["other"]) for v in shifted}
+    whole = {recast(v).key for v in next(iter(larger.values())).operands.values()}
+    same = {recast(v.operands["input"]).key for v in shifted} == whole
+    return Interval(1.0, 2.0) if len(larger) == 1 and same else None
+
+
 def _sum_of_parts(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`n / a + n / b`, of an n that is not 0 and counts: both have the sign of n."""
     if len(operands) != 2 or any(held.contains(0.0) for held in ranges.values()):
@@ -62,8 +82,23 @@ def _whole(part: Value) -> Value:
     return part
 
 
+def _sum_with_identity(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The rows, and the columns, of what is not negative, plus the identity, add up to 1 at least."""
+    along = operands.get("dim")
+    if along is not None and along.constant() not in (-1, -2):
+        return None  # over heads or whatever else there are many of, what is beside the diagonal may be 0
+    return _AT_LEAST_ONE if _adds_identity(op, operands) else None
+
+
 def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
     """Where the result lies if the shapes are what they are most often, and in words; None where that tells no more."""
+    along = operands.get("dim")
+    if along is not None and along.constant() in (0, 1) and _adds_identity(op, operands):
+        return _AT_LEAST_ONE, f"{operands['input'].name or 'it'} has two dimensions"
+    shares = operands.get("input") if op == "sum" else None
+    least = _least_whole(shares, along, _are_one_in_matrix, _BLENDS) if shares is not None else None
+    if least is not None:
+        return Interval(least, math.inf, hi_open=True), "what softmax is taken of has two dimensions"
     alike, flat = "vectors that are multiplied are as long as each other", "has two dimensions"
     for matrices, as_long in ((False, True), (True, False), (True, True)):
         found = product_of_units(op, operands, matrices, as_long)
@@ -71,6 +106,27 @@ def in_matrix(op: str, operands: Operands) -> tuple[Interval, str] | None:
             shape = [f"{operands['input'].name or 'it'} {flat}"] if matrices else []
             return found, ", and ".join([*shape, *([alike] if as_long else [])])
     return None
+
+
+def _adds_identity(op: str, operands: Operands) -> bool:
+    """Whether a sum is over what is not negative, plus the identity."""
+    total = recast(operands["input"]) if op == "sum" and "input" in operands else None
+    terms = list(total.operands.values()) if total is not None and total.op == "add" else []
+    return len(terms) == 2 and any(map(_is_square_identity, terms)) and all(v.interval.lo >= 0 for v in terms)
+
+
+def _is_square_identity(value: Value) -> bool:
+    """Whether a value is an identity, along the last two dimensions."""
+    while value.first is not None and (value.op in COPIES or value.op == "expand" or _adds_first(value)):
+        value = value.first
+    value = stripped(value, _TURNING)
+    return value.op == "eye" and "m" not in value.operands
+
+
+def _adds_first(view: Value) -> bool:
+    """Whether a view adds a dimension in front of all others: `x[None]`, `x.unsqueeze(0)`."""
+    place = view.operands.get("dim")
+    return view.op == "unsqueeze" and place is not None and (place.kind is Kind.NONE or place.constant() == 0)
 
 
 def _largest_share(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
@@ -102,12 +158,36 @@ def _sum_over_centre(op: str, operands: Operands, ranges: Ranges) -> Interval | 
 
 
 def _sum_of_shares(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
-    """The shares that a softmax deals out along a dimension add up to 1 along it, but for rounding."""
+    """The shares that a softmax deals out along a dimension add up to 1 along it, but for rounding; so do blends of them."""
     shares, along = operands.get("input"), operands.get("dim")
-    softmax = _dealing(shares) if shares is not None else None
-    if softmax is None or along is None or not _are_one(along, softmax.operands.get("dim")):
+    least = None if shares is None else _least_whole(shares, along, _are_one, _BLENDS)
+    if least is None or shares is None:
         return None
-    return Interval(0.5, 2.0, nan=ranges["input"].nan)
+    most = 2.0 if _dealing(shares) is not None else math.inf
+    return Interval(least, most, hi_open=most == math.inf, nan=ranges["input"].nan)
+
+
+def _least_whole(
+    shares: Value, along: Value | None, are_one: Callable[[Value, Value | None], bool], depth: int
+) -> float | None:
+    """What softmaxes, sums of them, and positive multiples by numbers add up to along a dimension, or less.
+
+    Of a sum it is the smaller part that is sure: where one has fewer dimensions, its rows lie along others.
+    """
+    shares = about(shares)
+    parts = list(shares.operands.values())
+    if (softmax := _dealing(shares)) is not None:
+        return 0.5 if along is not None and are_one(along, softmax.operands.get("dim")) else None
+    if not depth or len(parts) != 2 or shares.op not in ("add", "mul", "div"):
+        return None
+    one, other = (_least_whole(part, along, are_one, depth - 1) for part in parts)
+    if shares.op == "add":
+        return None if one is None or other is None else min(one, other)
+    whole, factor = (other, parts[0]) if one is None and shares.op == "mul" else (one, parts[1])
+    number = factor.constant()
+    if whole is None or not isinstance(number, int | float) or not _LEAST_FACTOR < number < 1 / _LEAST_FACTOR:
+        return None
+    return whole * number if shares.op == "mul" else whole / number
 
 
 def _are_one(along: Value, over: Value | None) -> bool:
@@ -115,6 +195,13 @@ def _are_one(along: Value, over: Value | None) -> bool:
     if over is None:
         return False
     return along.key == over.key or (along.constant() is not None and along.constant() == over.constant())
+
+
+def _are_one_in_matrix(along: Value, over: Value | None) -> bool:
+    """Whether two dimensions of a matrix are the same: -1 and 1."""
+    one, other = along.constant(), over.constant() if over is not None else None
+    known = isinstance(one, int) and isinstance(other, int) and -2 <= one < 2 and -2 <= other < 2
+    return known and (one - other) % 2 == 0
 
 
 def _product_of_units(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
@@ -189,6 +276,32 @@ def contracted(op: str, operands: Mapping[str, Value]) -> Value | None:
     return one if len(taken) == 2 and taken[0] == taken[1] else None
 
 
+def _straight_through(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """`x + (y - x).detach()` has the values of y and the gradient of x; but for rounding, which large ones suffer."""
+    found = passed_through(operands)
+    if found is None:
+        return None
+    sizes = [abs(end) for one in found for end in (one.interval.lo, one.interval.hi)]
+    error = _ULPS * FLOAT32.eps * max(sizes)
+    interval = found[0].interval
+    if not math.isfinite(error):
+        return None
+    return Interval(interval.lo - error, interval.hi + error, nan=interval.nan)
+
+
+def passed_through(operands: Operands) -> tuple[Value, Value] | None:
+    """`y` and `x` of `x + (y - x).detach()`."""
+    for held, kept in (("other", "input"), ("input", "other")):
+        inner = operands.get(held)
+        while inner is not None and inner.op != "detach" and inner.op in COPIES:
+            inner = inner.first
+        change = inner.first if inner is not None and inner.op == "detach" else None
+        if change is not None and change.op == "sub" and kept in operands:
+            if change.operands["other"].key == operands[kept].key:
+                return change.operands["input"], operands[kept]
+    return None
+
+
 def _lifted(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`x + (x == 0) * c` with a positive c is not 0, and above it where x is at least 0; so is `x + (x < eps) * c`."""
     if op != "add" or "other" not in operands:
@@ -255,16 +368,43 @@ def _peaked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     return None
 
 
+def _norm_of_stacked(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The norm of vectors that are put together of their components is not below the size of any: `(x, y, 1)`."""
+    vectors, over, order = (operands.get(name) for name in ("input", "dim", "p"))
+    vectors = recast(vectors) if vectors is not None else None
+    if vectors is None or vectors.op not in ("stack", "cat") or over is None or over.constant() is None:
+        return None
+    along = vectors.data.constant() if isinstance(vectors.data, Value) else 0
+    if along != over.constant() or (order is not None and order.constant() not in (1, 2)):
+        return None
+    least = max(max(v.interval.lo, -v.interval.hi) for v in vectors.operands.values())
+    return Interval(least, math.inf, hi_open=True) if least > 0 else None
+
+
+def _plus_square(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """`a.addcmul(g, g)`: what is not negative, and a square."""
+    factors = [operands.get(name) for name in ("tensor1", "tensor2")]
+    one, other = (v for v in factors if v is not None) if None not in factors else (None, None)
+    if one is None or other is None or not is_same(one, other) or not operands.keys() <= _OF_SQUARE:
+        return None
+    known, weight = ranges["input"], ranges.get("value")
+    return known.join(NONNEGATIVE) if known.lo >= 0 and (weight is None or weight.lo >= 0) else None
+
+
+_OF_SQUARE = frozenset({"input", "tensor1", "tensor2", "value"})
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
-    "sum": (_peaked, _sum_over_centre, _sum_of_shares, _product_of_units),
+    "norm": (norm_of_units, _norm_of_stacked),
+    "vector_norm": (_norm_of_stacked,),
+    "sum": (_peaked, _sum_over_centre, _sum_of_shares, _sum_with_identity, _product_of_units),
     "matmul": (_product_of_units,),
     "amax": (_largest_share,),
+    "addcmul": (_plus_square,),
     "logsumexp": (_peaked,),
     "mul": (_squared,),
     "einsum": (
         lambda op, operands, ranges: NONNEGATIVE if contracted(op, operands) else None,
         _product_of_units,
     ),
-    "add": (_lifted, _of_divided_whole, _sum_of_parts),
+    "add": (_lifted, _straight_through, _sum_of_shifted, _of_divided_whole, _sum_of_parts),
 }

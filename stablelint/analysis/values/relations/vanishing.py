@@ -20,6 +20,19 @@ def vanish_together(a: Value, b: Value) -> bool:
     return bool(masks) and not masks.isdisjoint(_masks(b, _DEPTH))
 
 
+def is_masked_difference(value: Value) -> bool:
+    """Whether a value is 0 where two others are, because the same mask makes both 0."""
+    for _ in range(_DEPTH):
+        value = stripped(value)
+        if value.op in ("add", "sub") and len(value.operands) == 2:
+            a, b = value.operands.values()
+            return vanish_together(a, b)
+        if value.op not in _ALONE or value.first is None:
+            return False
+        value = value.first
+    return False
+
+
 def _masks(value: Value, depth: int) -> frozenset[int]:
     """Keys of the masks at whose zeros a value is 0."""
     inner = stripped(value)

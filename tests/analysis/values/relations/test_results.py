@@ -78,6 +78,15 @@ def test_a_sum_of_bounded_terms_runs_away_only_by_their_number() -> None:
     assert violated(code.format(clamp="clamp_min(0)")) != []
 
 
+def test_a_normalised_vector_keeps_the_signs_of_which_nothing_is_known() -> None:
+    code = """
+    def root(x: torch.Tensor):
+        return torch.sqrt(F.normalize({x}, p=1, dim=-1) + 1e-10)
+    """
+    assert violated(code.format(x="x")) == []
+    assert violated(code.format(x="x.sin()")) == [(2, "SL103")]
+
+
 @pytest.mark.parametrize(
     ("matrix", "found"),
     [("torch.linalg.cholesky(x)", False), ("torch.tril(x)", False), ("torch.tril(x, -1)", True)],
@@ -108,6 +117,36 @@ def test_the_maximum_less_the_minimum_on_the_path_of_training() -> None:
     assert violated(SCALED.format(top="self.most")) == []
 
 
+@pytest.mark.parametrize(
+    ("matrix", "found"),
+    [
+        ("torch.relu(x) + torch.eye(n)", False),
+        ("torch.eye(n, device=x.device) + x.abs()", False),
+        ("torch.relu(x) + torch.eye(n, m)", True),
+        ("torch.relu(x) - torch.eye(n)", True),
+        ("torch.relu(x) + torch.zeros(n)", True),
+    ],
+)
+def test_rows_of_a_matrix_with_the_identity_add_up_to_1_at_least(matrix: str, found: bool) -> None:
+    program = f"""
+    def degrees(x: torch.Tensor, n: int, m: int):
+        rows = ({matrix}).sum(1)
+        return torch.log(rows)
+    """
+    assert bool(open_(program)) is found
+
+
+@pytest.mark.parametrize(
+    ("dim", "found"), [("0", False), ("-2", False), ("", False), ("-3", True), ("n", True)]
+)
+def test_the_identity_is_seen_along_the_sides_of_the_matrix(dim: str, found: bool) -> None:
+    program = f"""
+    def degrees(x: torch.Tensor, n: int):
+        return torch.log((torch.relu(x) + torch.eye(8)).sum({dim}))
+    """
+    assert bool(open_(program)) is found
+
+
 @pytest.mark.parametrize(("dim", "found"), [("-1", False), ("0", True)])
 def test_the_largest_share_of_a_softmax_is_above_0(dim: str, found: bool) -> None:
     program = f"""
@@ -132,6 +171,27 @@ def test_the_largest_share_of_a_softmax_is_above_0(dim: str, found: bool) -> Non
 def test_a_log_sum_exp_is_not_below_what_it_sums(shift: str, is_below: bool) -> None:
     found = open_(f"def f(w: torch.Tensor, v: torch.Tensor):\n    return torch.exp(w - {shift})\n")
     assert (found == []) == is_below
+
+
+@pytest.mark.parametrize(
+    ("norm", "is_safe"),
+    [
+        ("torch.norm(v, dim=-1).unsqueeze(-1)", True),
+        ("v.norm(2, dim=-1, keepdim=True)", True),
+        ("torch.linalg.vector_norm(v, dim=-1, keepdim=True)", True),
+        ("v.norm(dim=0, keepdim=True)", False),
+        ("(v - 1).norm(dim=-1, keepdim=True)", False),
+        ("w.norm(dim=-1, keepdim=True)", False),
+    ],
+)
+def test_a_vector_is_no_shorter_than_its_components(norm: str, is_safe: bool) -> None:
+    program = f"""
+    def f(x: torch.Tensor, y: torch.Tensor):
+        v = torch.stack((x, y, -torch.ones_like(x)), dim=-1)
+        w = torch.stack((x, y, -torch.ones_like(x)), dim=1)
+        return x / {norm}
+    """
+    assert (unmet(program) == []) == is_safe
 
 
 @pytest.mark.parametrize(
