@@ -17,7 +17,7 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import given_by_name, value_of
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward, as_of
+from stablelint.runtime.crash.repairs.onward import Onward, as_of, passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import loop_around, returned, syntax_of
@@ -92,8 +92,8 @@ def cut_to(scene: Scene, length: int) -> list[str]:
         told = [name for name, one in given.items() if length and value_of(one, scope) == length]
         for one in returned(function) if told and isinstance(function, FunctionType) else ():
             repair = as_of(scene, f"{{}}[..., :{told[0]}]", one, function.__code__.co_filename)
-            if found := Onward(scene, lambda _: []).through([repair]):
-                return [found[0].told]
+            if found := passed(scene, [repair]):
+                return found
     return []
 
 

@@ -27,7 +27,7 @@ from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.failing import Call, called, failing
-from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.onward import Onward, cast_of
 from stablelint.runtime.crash.repairs.outer import emptied, padded, rearranged
 from stablelint.runtime.crash.repairs.refits import refitted, widened
 from stablelint.runtime.crash.repairs.regrouped import extended, regrouped
@@ -36,6 +36,7 @@ from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.crash.source import expression_at
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import dtype_name
 
 _OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b|\.shape\b")
 
@@ -79,16 +80,9 @@ def _recalled(scene: Scene) -> Call | None:
 def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     call = replace(call, channels_first=channels_come_first(scene))
     node = node_at(scene.user.site) if scene.user is not None else None
-    called = (
-        value_of(node.func, scene.user.names)
-        if scene.user is not None and isinstance(node, ast.Call)
-        else None
-    )
-    found = repairs(
-        call,
-        cache(lambda place: named(scene, call, place).owner),
-        scene.frames,
-    )
+    names = scene.user.names if scene.user is not None else {}
+    called = value_of(node.func, names) if isinstance(node, ast.Call) else None
+    found = repairs(call, cache(lambda place: named(scene, call, place).owner), scene.frames)
     path = scene.module_path() if scene.module is call.function else ""
     found = [
         replace(one, text=f"{one.text} of {path}") if one.kind == "setting" and path else one for one in found
@@ -124,9 +118,8 @@ def _where_made(scene: Scene, repair: Repair) -> Repair:
             more = ast.parse(f"_({given}", mode="eval").body
             assert isinstance(more, ast.Call)
             kept = [one for one in call.keywords if one.arg != more.keywords[0].arg]
-            edit = Edit.of(
-                call, at.filename, ast.unparse(ast.Call(call.func, call.args, [*kept, *more.keywords]))
-            )
+            anew = ast.Call(call.func, call.args, [*kept, *more.keywords])
+            edit = Edit.of(call, at.filename, ast.unparse(anew))
             return replace(repair, text=edit.text, revisions=(edit,), where=line_of(scene, edit))
     return repair
 
@@ -270,17 +263,33 @@ def general(scene: Scene) -> Explanation | None:
     told, operation = failed.facts(), failed.operation()
     kind = "shape" if _OF_SHAPES.search(scene.message) else "call"
     if scene.module is not None and met:
-        summary = f"{scene.module_name()} does not take {' and '.join(met)}"
+        summary = f"{scene.module_name()} does not take {' and '.join(met)}{_reason(scene, shown)}"
         return advice.onto(Explanation(kind, summary, tuple(told), (), shown, layers))
     summary = "; ".join([*told, *met] or advice.texts)
     if not summary or (not told and not advice.texts and failed.hides(len(met))):
         return None
     made = tuple(failed.made())
     if met and operation:
-        summary, because = f"{operation} fails on {' and '.join(met)}", tuple(told)
+        summary, because = f"{operation} fails on {' and '.join(met)}{_reason(scene, shown)}", tuple(told)
         return advice.onto(Explanation(kind, summary, because, (), shown, layers, other=made))
     advice = advice if met or told else Advice(())
     return advice.onto(Explanation(kind, summary, (), (), shown, layers, other=made))
+
+
+def _reason(scene: Scene, shown: tuple[Operand, ...]) -> str:
+    """Why a call fails, where the change with which it passes tells: a dtype that it does not take, or an order."""
+    found = scene.known["passing"][0] if [one for one in tried(scene)[:1] if not one.until] else None
+    if found is None:
+        return ""
+    cast, kinds = cast_of(found), {one.name: one.dtype for one in shown}
+    if cast is not None and cast[0] in kinds and dtype_name(cast[1]) not in kinds.values():
+        return f": {cast[0]} has to be {dtype_name(cast[1])}"
+    first = getattr(scene.module, "batch_first", None)
+    batch = next((one for one in shown if len(one.shape) == 3 and not one.held), None)
+    if found.kind in ("order", "switch") and isinstance(first, bool) and batch is not None:
+        samples, steps = batch.shape[:2] if first else batch.shape[1::-1]
+        return f": {batch.name} is read as {samples} samples of {steps} steps"
+    return ""
 
 
 def _shown(scene: Scene) -> tuple[Operand, ...]:

@@ -15,12 +15,10 @@ from stablelint.runtime.program.frames import Site
 def losses(scene: Scene) -> tuple[torch.Tensor, ...]:
     """What the failing backward call was given."""
     frame = scene.called("backward")
-    given = (
-        frame.frame.f_locals.get("tensors", frame.frame.f_locals.get("self")) if frame is not None else None
-    )
-    return tuple(
-        one for one in (given if isinstance(given, tuple) else (given,)) if isinstance(one, torch.Tensor)
-    )
+    names = frame.frame.f_locals if frame is not None else {}
+    given = names.get("tensors", names.get("self"))
+    several = given if isinstance(given, tuple) else (given,)
+    return tuple(one for one in several if isinstance(one, torch.Tensor))
 
 
 def lost_a_value(node: Any, why: str = "inplace operation") -> bool:

@@ -165,7 +165,7 @@ CRASHES = (
         TRAIN + "import numpy as np\nx = torch.from_numpy(np.ones((4, 6)))\nmodel(x)\n",
         "dtype",
         ("x is float64", "weight"),
-        "x.float() passes",
+        "torch.from_numpy(np.ones((4, 6))).float() in line 10 passes",
     ),
     Crash(
         "float labels",

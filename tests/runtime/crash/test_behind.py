@@ -197,6 +197,41 @@ def test_a_state_that_a_module_keeps_is_detached_where_it_is_carried_on(tmp_path
     assert found.advice == ("self.h = self.h.detach() after each step",)
 
 
+def test_a_graph_that_was_freed_is_told_with_the_statement_that_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD
+        + NET
+        + "        self.fc = nn.Linear(2, 3)\n    def forward(self, x):\n        return self.fc(x)\n"
+        "maker, judge = Net(), nn.Linear(3, 1)\nfake = maker(torch.ones(4, 2))\n"
+        "judge(fake).sum().backward()\njudge(fake).mean().backward()\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    assert ("fake comes from here", "fake = maker(torch.ones(4, 2))") in [
+        (what, at.expression) for what, at in found.other
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        ("x, i = torch.ones(4, 3), torch.zeros(4, 1)\nx.gather(1, i)", "i has to be int64"),
+        (
+            "layer = nn.TransformerEncoderLayer(8, 2)\nx, mask = torch.ones(4, 5, 8), torch.zeros(4, 5).bool()\n"
+            "layer(x, src_key_padding_mask=mask)",
+            "x is read as 5 samples of 4 steps",
+        ),
+    ],
+)
+def test_says_why_a_call_fails(source: str, why: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + source + "\n")
+    found, error = explained(path)
+    assert found is not None, error
+    assert found.summary.endswith(f": {why}")
+
+
 @pytest.mark.parametrize(
     ("made", "by_default"),
     [

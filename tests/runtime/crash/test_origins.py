@@ -64,6 +64,15 @@ CASES = {
         "weight of row.0",
         ("block(n, 4)", None),
     ),
+    "an array that a function of several makes a tensor": (
+        HEAD
+        + "import numpy as np\nclass Memory:\n    def __init__(self):\n        self.seen = np.zeros((4, 2))\n"
+        "        self.taken = np.zeros((4, 1), dtype=np.float32)\n    def sample(self, rows):\n"
+        "        return tuple(torch.from_numpy(a[rows]) for a in (self.seen, self.taken))\n"
+        "memory = Memory()\nseen, taken = memory.sample([0, 1])\nseen.gather(1, taken)",
+        "taken",
+        ("seen, taken = memory.sample([0, 1])", "self.taken = np.zeros((4, 1), dtype=np.float32)"),
+    ),
     "a state that is cut off from step to step": (
         HEAD + "def begin():\n    return torch.zeros(1, 2, 4), torch.zeros(1, 2, 4)\n"
         "state = begin()\nstate = tuple(one.detach() for one in state)\n"

@@ -49,6 +49,13 @@ CASES = {
         "(filters @ waves).sum().backward()\n",
         "torch.rand(3, bins // 2 + 1) in line 6 passes",
     ),
+    "an array of another type, from which others are made, too": (
+        HEAD
+        + "import numpy as np\nseen, taken = np.zeros((4, 2), np.float32), np.zeros((4, 1), np.float32)\n"
+        "def sample():\n    return tuple(torch.from_numpy(a) for a in (seen, taken))\n"
+        "x, index = sample()\nscores = nn.Linear(2, 2)(x)\nscores.gather(1, index).sum().backward()\n",
+        "np.zeros((4, 1), np.int64) in line 6 passes",
+    ),
     "a model of another width than was saved": (
         NET
         + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\ndef loaded(state):\n    net = Net()\n"

@@ -19,7 +19,7 @@ from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.statements import last_in, value_for
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import Onward, as_written, counted_anew
+from stablelint.runtime.crash.repairs.onward import as_written, counted_anew, likely
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import function_at
 from stablelint.runtime.program.frames import parse_file
@@ -57,10 +57,8 @@ def dtypes(scene: Scene, _: re.Match[str]) -> Explanation | None:
     first, other = shown[0], next(one for one in shown if one.dtype != shown[0].dtype)
     taken = _taken(scene, shown)
     summary, *casts = taken or (f"{first.name} is {first.dtype}, {other.name} is {other.dtype}",)
-    wide = [
-        at for one in shown if one.dtype == "float64" for at in (one.made_at, one.source) if at is not None
-    ]
-    by_default = any(map(_is_default, wide))
+    wide = (at for one in shown if one.dtype == "float64" for at in (one.made_at, one.source))
+    by_default = any(_is_default(at) for at in wide if at is not None)
     because = ["NumPy arrays are float64 unless they are told otherwise"] if by_default else []
     given = {one.dtype for one in shown if not one.held}
     own = {one.dtype for one in shown if one.held}
@@ -111,8 +109,7 @@ def _taken(scene: Scene, shown: tuple[Operand, ...]) -> list[str]:
     cast = f"{{}}.{names[0]}()"
     casts = [one.told for one in tried(scene) if one.kind == "cast"]
     casts = casts or [*filter(None, [counted_anew(scene, odd, cast)])]
-    onward = Onward(scene, lambda _: [])
-    casts = casts or [one.told for one in onward.likely(as_written(scene, odd, cast, "cast"))]
+    casts = casts or likely(scene, as_written(scene, odd, cast, "cast"))
     return [f"{odd.name} is {given}, and {name} takes {wanted} there", *casts]
 
 

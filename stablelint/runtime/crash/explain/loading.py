@@ -24,7 +24,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.onward import passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import returned
@@ -181,9 +181,8 @@ def past_the_end(scene: Scene, _: re.Match[str]) -> Explanation | None:
     at = Location.of(told[0], type(data).__len__.__code__.co_filename)
     edit = Edit.of(told[0], at.filename, f"{at.expression} - {less}")
     repair = Repair(edit.text, None, revisions=(edit,), where=f" in __len__, line {at.row}")
-    tried = Onward(scene, lambda _: []).through([repair])
     summary = f"__len__ of {name} says {count}, and sample {index} is past the end, as all of the last {missing} are"
-    advice = tuple(one.told for one in tried) or (repair.text + repair.where,)
+    advice = tuple(passed(scene, [repair])) or (repair.text + repair.where,)
     because, other = (scene.message,), (("the length is told here", at),)
     return Explanation("data", summary, because, advice, scene.operands(), other=other)
 

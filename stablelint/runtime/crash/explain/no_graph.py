@@ -16,10 +16,8 @@ from stablelint.runtime.crash.graphs import losses
 from stablelint.runtime.crash.provenance.frozen import Untrained, frozen
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.statements import assigned
-from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward, changed
-from stablelint.runtime.crash.repairs.search import Repair
+from stablelint.runtime.crash.repairs.onward import Onward, by_edit, changed
 from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.crash.source import function_at, statement_at
 from stablelint.runtime.program.location import Location
@@ -79,8 +77,7 @@ def trained(scene: Scene, found: Untrained) -> str:
     if statement is None or found.behind is None:
         return f"{found.layer or '…'}.requires_grad_(True), if the last layer is to be trained"
     edit = Edit.behind(statement, found.behind.filename, f"{found.layer}.requires_grad_(True)")
-    repair = Repair(edit.text + line_of(scene, edit), None, revisions=(edit,))
-    tried = next(iter(Onward(scene, lambda _: []).likely([repair])), None)
+    tried = next(iter(Onward(scene, lambda _: []).likely([by_edit(scene, edit)])), None)
     if tried is not None and tried.idle:  # the optimizer holds others, which nothing trains then
         return "compute the loss from what the optimizer trains, not from these parameters"
     return tried.told if tried is not None else ""

@@ -20,7 +20,7 @@ from stablelint.runtime.crash.graphs import asked_of, losses, lost_a_value
 from stablelint.runtime.crash.provenance.statements import assignment
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, span_of
-from stablelint.runtime.crash.repairs.onward import Onward, as_of
+from stablelint.runtime.crash.repairs.onward import Onward, as_of, by_edit, passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import (
@@ -48,9 +48,8 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if before is None:
         return None
     freed, here = place(before.site), scene.location
-    turn = (
-        ", in an earlier turn" if freed is not None and here is not None and freed.span == here.span else ""
-    )
+    again = freed is not None and here is not None and freed.span == here.span
+    turn = ", in an earlier turn" if again else ""
     other = [(f"the backward call that freed it{turn}", freed)] if freed is not None else []
     if root._sequence_nr() in before.roots:
         return Explanation(
@@ -72,6 +71,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     made = place(row_of(newest)) if newest is not None else None
     if made is not None:
         other.append(("a part of the graph that was freed with it was made here", made))
+    for frame in [one for one in scene.frames[::-1] if one.mine and {*names[:1]} & {*one.frame.f_locals}][:1]:
+        places = scene.origins.of(frame, ast.Name(names[0]))[:1]
+        other += [(f"{names[0]} comes from here", at) for at in places if made is None or at.row != made.row]
     user, at = scene.user, scene.location
     loop = loop_around(at.filename, at.row) if at and made and _in_one_function(at, made) else None
     before_loop = loop is not None and made is not None and made.row < loop.lineno
@@ -132,8 +134,7 @@ def _retained(scene: Scene, site: Site | None) -> list[str]:
         case ast.Call(function, [], []) as call if site is not None:
             kept = ast.Call(function, [], [ast.keyword("retain_graph", ast.Constant(True))])
             edit = Edit.of(call, site.code.co_filename, ast.unparse(kept))
-            repair = Repair(edit.text, None, revisions=(edit,), where=line_of(scene, edit))
-            return [one.told for one in Onward(scene, lambda _: []).through([repair])]
+            return passed(scene, [by_edit(scene, edit)])
     return []
 
 
@@ -145,8 +146,7 @@ def _cleared(scene: Scene, made: Location, user: Frame) -> list[str]:
                 told, call_text = f"{ast.unparse(owner)}.clear()", ast.unparse(call)
                 edit = Edit.of(call, user.site.code.co_filename, f"({call_text}, {told})")
                 where = f" after `{call_text}`{line_of(scene, edit)}"
-                repair = Repair(told, None, revisions=(edit,), where=where)
-                return [one.told for one in Onward(scene, lambda _: []).through([repair])]
+                return passed(scene, [Repair(told, None, revisions=(edit,), where=where)])
     return []
 
 
@@ -160,15 +160,11 @@ def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
                 one for one in ast.walk(loop or ast.Pass()) if isinstance(one, ast.Name) and one.id == name
             )
             row = max(at.row, *(one.lineno for one in stores if isinstance(one.ctx, ast.Store)))
-            statement, anew = (
-                statement_at(replace(at, row=row)),
-                f"{name} = {_without_graph(name, frame.names.get(name))}",
-            )
-            if statement is not None:
-                edit = Edit.behind(statement, at.filename, anew)
-                repair = Repair(anew, None, revisions=(edit,), where=line_of(scene, edit))
-                if told := [one.told for one in Onward(scene, lambda _: []).through([repair])]:
-                    return told
+            statement = statement_at(replace(at, row=row))
+            anew = f"{name} = {_without_graph(name, frame.names.get(name))}"
+            edit = Edit.behind(statement, at.filename, anew) if statement is not None else None
+            if edit is not None and (told := passed(scene, [by_edit(scene, edit)])):
+                return told
     return []
 
 

@@ -7,7 +7,7 @@ import copy
 import re
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -16,11 +16,9 @@ from stablelint.runtime.crash.explanation import Advice, Explanation
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.general import of_own_lists
-from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward, as_of
+from stablelint.runtime.crash.repairs.onward import as_of, by_edit, likely
 from stablelint.runtime.crash.repairs.rebuilt import rebuilt, shapes_of
-from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
 
@@ -50,11 +48,11 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
         forgiven = frame is not None and frame.names.get("strict") is False
         found = _of_sizes(sizes, match[1], given, forgiven=forgiven)
         head = _without_head(scene, [name for name, *_ in sizes], frame)
-        like = _of_the_same(scene, given)
-        edits, places = _rebuilt(scene, frame, given, like) if not head else ([], [])
+        like, same = _of_the_same(scene, given)
+        edits, places = rebuilt(scene, frame, given, like) if not head else ([], [])
         whole = tuple(edits) or found.advice if not head else () if forgiven else (_AS_SAVED,)
         found = (of_own_lists(scene) or Advice((*head, *whole))).onto(found)
-        return replace(found, other=(*found.other, *places, *_made(scene, frame), *like.told))
+        return replace(found, other=(*found.other, *places, *_made(scene, frame), *same))
     if not missing and not unexpected:
         return None
     held = frame.names["self"].state_dict() if frame is not None else {}
@@ -71,12 +69,12 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return Explanation("state", summary, advice=(f"load_state_dict(…[{inner!r}])",))
     because = [f"{match[1]} needs {_some(missing)}, which the state lacks"] if missing else []
     because += [f"the state holds {_some(unexpected)}, which {match[1]} has not"] if unexpected else []
-    like = _of_the_same(scene, given)
-    edits, places = _rebuilt(scene, frame, given, like)
+    like, same = _of_the_same(scene, given)
+    edits, places = rebuilt(scene, frame, given, like)
     advice = "build the model that was saved"
     if 2 * len(unexpected) < len(given):  # else hardly anything would be loaded
         advice += "; load_state_dict(…, strict=False) leaves these as they are"
-    summary, other = f"the state is one of another {match[1]}", (*places, *like.told)
+    summary, other = f"the state is one of another {match[1]}", (*places, *same)
     return Explanation("state", summary, tuple(because), tuple(edits) or (advice,), other=other)
 
 
@@ -111,7 +109,7 @@ def _of_wrapper(scene: Scene, prefix: str, *, added: bool) -> Explanation:
     match node_at(user.site) if user is not None else None:
         case ast.Call(args=[given, *_]) if user is not None:
             repair = as_of(scene, template, given, user.site.code.co_filename)
-            advice = next((one.told for one in Onward(scene, lambda _: []).likely([repair])), advice)
+            advice = next(iter(likely(scene, [repair])), advice)
     return Explanation("state", summary, advice=(advice,))
 
 
@@ -147,36 +145,18 @@ def _without_head(scene: Scene, names: list[str], frame: Frame | None) -> list[s
     anew.args[0] = ast.parse(state, mode="eval").body
     anew.keywords = [one for one in anew.keywords if one.arg != "strict"]
     anew.keywords.append(ast.keyword("strict", ast.Constant(False)))
-    edit = Edit.of(node, user.site.code.co_filename, ast.unparse(anew))
-    repair = Repair(edit.text, None, revisions=(edit,), where=line_of(scene, edit))
-    return [one.told for one in Onward(scene, lambda _: []).likely([repair])]
+    return likely(scene, [by_edit(scene, Edit.of(node, user.site.code.co_filename, ast.unparse(anew)))])
 
 
-class _Like(NamedTuple):
-    """A model of the program that has the entries of a state in their sizes, and where it is made."""
-
-    model: torch.nn.Module | None
-    told: tuple[tuple[str, Location], ...] = ()
-
-
-def _of_the_same(scene: Scene, given: Any) -> _Like:
-    """The first of them that a frame holds."""
-    wanted = shapes_of(given)
+def _of_the_same(scene: Scene, given: Any) -> tuple[torch.nn.Module | None, list[tuple[str, Location]]]:
+    """The first model of the program that has the entries of a state in their sizes, and where it is made."""
     for frame in (one for one in scene.frames if one.mine):
-        function = frame.site.code.co_name
-        within = f" of {function}" if function.isidentifier() else ""
+        within = f" of {name}" if (name := frame.site.code.co_name).isidentifier() else ""
         for name, one in frame.frame.f_locals.items():
-            if isinstance(one, torch.nn.Module) and shapes_of(one.state_dict()) == wanted:
+            if isinstance(one, torch.nn.Module) and shapes_of(one.state_dict()) == shapes_of(given):
                 told = f"{name}{within}, which has the keys and the sizes of the state, is made here"
-                return _Like(one, tuple((told, at) for at in scene.origins.of_module(one)))
-    return _Like(None)
-
-
-def _rebuilt(
-    scene: Scene, frame: Frame | None, given: Any, like: _Like
-) -> tuple[list[str], list[tuple[str, Location]]]:
-    """The call that made a model, with other arguments, and where those that it has are from."""
-    return rebuilt(scene, frame.names["self"], shapes_of(given), like.model) if frame else ([], [])
+                return one, [(told, at) for at in scene.origins.of_module(one)]
+    return None, []
 
 
 def _made(scene: Scene, frame: Frame | None) -> tuple[tuple[str, Location], ...]:

@@ -15,7 +15,7 @@ from stablelint.runtime.crash.provenance.history import Written, history
 from stablelint.runtime.crash.provenance.statements import assignment
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward, as_of
+from stablelint.runtime.crash.repairs.onward import Onward, as_of, likely
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at, statement_at
@@ -95,9 +95,8 @@ def _otherwise(scene: Scene, written: Written) -> list[str]:
     """A new tensor where one was written, or else a copy where it was kept, with which the program goes on."""
     statement, kept, function = statement_at(written.at), expression_at(written.kept), function_at(written.at)
     onward, is_kept = Onward(scene, lambda _: []), function is function_at(written.kept)
-    gives = any(
-        isinstance(one, ast.Return) and one.value is not None for one in ast.walk(function or ast.Pass())
-    )
+    inner = ast.walk(function or ast.Pass())
+    gives = any(isinstance(one, ast.Return) and one.value is not None for one in inner)
     if is_kept or gives:  # else another name has what was written
         anew, at = _out_of_place(statement), written.at
         tried = onward.likely(_rewritten(scene, statement, at, *one) for one in anew if one[1])
@@ -130,10 +129,10 @@ def _detached(scene: Scene, step: Location) -> list[str]:
 def _rewritten(scene: Scene, statement: ast.stmt | None, at: Location, text: str, code: str) -> Repair:
     """Other code in place of a statement."""
     edits = (Edit.of(statement, at.filename, code),) if statement is not None else ()
-    where = (
-        "".join(line_of(scene, one) for one in edits) if at.row != getattr(scene.location, "row", 0) else ""
+    elsewhere = at.row != getattr(scene.location, "row", 0)
+    return Repair(
+        text, None, revisions=edits, where="".join(line_of(scene, one) for one in edits if elsewhere)
     )
-    return Repair(text, None, revisions=edits, where=where)
 
 
 def _out_of_place(statement: ast.stmt | None) -> list[tuple[str, str]]:
@@ -199,10 +198,7 @@ def _instead(scene: Scene, ways: list[tuple[str, str]]) -> list[str]:
     at, statement = scene.location, scene.statement
     if at is None or statement is None:
         return []
-    return [
-        one.told
-        for one in Onward(scene, lambda _: []).likely(_rewritten(scene, statement, at, *one) for one in ways)
-    ]
+    return likely(scene, (_rewritten(scene, statement, at, *one) for one in ways))
 
 
 def _as_written(operation: str, at: Location | None) -> str:

@@ -132,12 +132,8 @@ class _Record(TorchFunctionMode):
     saved: list[torch.Tensor] = field(default_factory=list)
     failed: list[torch.Tensor] = field(default_factory=list)  # what the first call that failed was given
     all: list[_Made] = field(default_factory=list)
-    writes: list[tuple[int, int, tuple[Site, ...]]] = field(
-        default_factory=list
-    )  # when, which memory, and where
-    frozen: dict[int, list[Frame]] = field(
-        default_factory=dict
-    )  # where parameters were taken out of training
+    writes: list[tuple[int, int, tuple[Site, ...]]] = field(default_factory=list)  # when, which memory, where
+    frozen: dict[int, list[Frame]] = field(default_factory=dict)  # where parameters left training
     left: _Made | None = None  # the last tensor with a graph of which a number was made
     size: int = 0
 

@@ -18,6 +18,7 @@ from stablelint.runtime.crash.provenance.scopes import (
     Argument,
     Scope,
     Step,
+    converted,
     field_of,
     given_to,
     innermost,
@@ -165,9 +166,11 @@ class Origins:
             case ast.Call(ast.Name("map" | "list" | "tuple"), [*_, inner]) if picks:
                 yield from self._behind(inner, scope, picks)
             case ast.GeneratorExp(element, [each]) | ast.ListComp(element, [each]) if base_name(
-                element
+                converted(element, scope.names) or element
             ) == ast.unparse(each.target):
                 yield from self._behind(each.iter, scope, picks)
+            case ast.Call() if (given := converted(node, scope.names)) is not None:
+                yield from self._behind(given, scope)
             case ast.Call(ast.Attribute(inner, name)) if keeps_elements(name):
                 yield from self._behind(inner, scope)
             case ast.Call(function) if (called := callee(function, scope.names)) is not None:

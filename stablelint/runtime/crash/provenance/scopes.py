@@ -14,7 +14,7 @@ from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.provenance.statements import END, assignment, callee, in_class, located
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
-from stablelint.syntax.operations import having, method
+from stablelint.syntax.operations import function, having, method
 
 Argument = Callable[[str], "tuple[ast.expr, Scope] | None"]
 
@@ -127,6 +127,16 @@ def field_of(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST,
     owner = _object(inner, scope)
     found = in_class(owner, name) if owner is not UNKNOWN else None
     return (owner, *found) if found is not None else None
+
+
+def converted(node: ast.AST, names: dict[str, Any]) -> ast.expr | None:
+    """What a call makes a tensor of."""
+    match node:
+        case ast.Call(called, [inner, *_]):
+            made = value_of(called, names)
+            found = function(f"{getattr(made, '__module__', '')}.{getattr(made, '__name__', '')}")
+            return inner if found is not None and found.name == "tensor" else None
+    return None
 
 
 def keeps_elements(name: str) -> bool:

@@ -22,6 +22,7 @@ from stablelint.runtime.crash.expression import node_at, value_of
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.provenance.rest import rest_of_step
+from stablelint.runtime.crash.provenance.scopes import converted
 from stablelint.runtime.crash.repairs.constructors import constructed, line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
 from stablelint.runtime.crash.repairs.search import Repair
@@ -30,6 +31,7 @@ from stablelint.runtime.crash.source import expression_at, function_at, statemen
 from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import dtype_name
 
 _SECONDS = 8.0  # for all copies
 _MOST_CHAINED = 4  # repairs of errors that follow upon each other
@@ -77,7 +79,8 @@ class Onward:
                 made = next(filter(None, map(self.alone, _elsewhere(self.scene, one))), None)
                 likely.append(made or replace(one, revisions=()))
                 continue
-            written = next(filter(None, map(self.alone, constructed(self.scene, one))), None)
+            ways = chain(constructed(self.scene, one), _told_there(self.scene, one))
+            written = next(filter(None, map(self.alone, ways)), None)
             met = written or self._tried((one,))
             is_chain = met is not None and getattr(met, "revisions", ()) != one.revisions
             others = _elsewhere(self.scene, one) if is_chain and written is None else ()
@@ -158,11 +161,8 @@ def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterato
 
 def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
     """How other numbers are made of an operand so that the program goes on: as far back as can be, for all readers."""
-    onward, user, local = (
-        Onward(scene, lambda _: []),
-        scene.user,
-        [*as_written(scene, operand, template, "cast")],
-    )
+    onward, user = Onward(scene, lambda _: []), scene.user
+    local = [*as_written(scene, operand, template, "cast")]
     whole = ast.parse(operand.name, mode="eval").body if local else ast.Constant(None)
     ways = scene.origins.expressions(user, whole)[::-1] if user is not None and local else []
     tensors = chain.from_iterable(_elsewhere(scene, one) for one in local)
@@ -170,6 +170,21 @@ def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
         if (found := onward.alone(repair)) is not None:
             return found.told
     return None
+
+
+def by_edit(scene: Scene, edit: Edit) -> Repair:
+    """An edit as a repair."""
+    return Repair(edit.text, None, revisions=(edit,), where=line_of(scene, edit))
+
+
+def likely(scene: Scene, found: Iterable[Repair]) -> list[str]:
+    """What is told of repairs, but for those with which the program fails."""
+    return [one.told for one in Onward(scene, lambda _: []).likely(found)]
+
+
+def passed(scene: Scene, found: Iterable[Repair]) -> list[str]:
+    """What is told of those with which the program goes on."""
+    return [one.told for one in Onward(scene, lambda _: []).through(found)]
 
 
 def as_of(scene: Scene, template: str, node: ast.expr, filename: str) -> Repair:
@@ -217,6 +232,40 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
         template = edit.text.replace(f"({edit.original})", "{}")
         for node, filename in (*nodes, *(_handed_on(scene, edit.original) if repair.kind == "view" else ())):
             yield replace(as_of(scene, template, node, filename), kind=repair.kind, shape=repair.shape)
+
+
+def cast_of(repair: Repair) -> tuple[str, torch.dtype, str] | None:
+    """What a repair casts, to what, and how that is written."""
+    match repair.revisions if repair.kind == "cast" else ():
+        case (Edit(text=text, original=name),):
+            template, names = text.replace(f"({name})", "{}"), {"x": torch.ones(0).char(), "torch": torch}
+            to = getattr(
+                value_of(ast.parse(template.format("x"), mode="eval").body, names), "dtype", torch.int8
+            )
+            return (name, to, template) if to != torch.int8 else None
+    return None
+
+
+def _told_there(scene: Scene, repair: Repair) -> Iterator[Repair]:
+    """A cast where an operand comes from: where its dtype is told, or an array of doubles is made a tensor."""
+    cast, user = cast_of(repair), scene.user
+    node = ast.parse(cast[0], mode="eval").body if cast is not None else None
+    value = value_of(node, user.names) if node is not None and user is not None else None
+    if cast is None or user is None or node is None or not isinstance(value, torch.Tensor):
+        return
+    own, (_, to, template) = dtype_name(value.dtype), cast
+    ways = scene.origins.expressions(user, node)[::-1]
+    calls = ((one, file) for whole, file in ways for one in ast.walk(whole) if isinstance(one, ast.Call))
+    for call, filename in calls:
+        names, given = scene.globals_of(filename), (*call.args, *(one.value for one in call.keywords))
+        for kind in (one for one in given if isinstance(one, ast.Attribute)):
+            told = value_of(kind, names)
+            if getattr(told, "__name__", str(told).removeprefix("torch.")) == own:
+                anew = ast.unparse(ast.Attribute(kind.value, dtype_name(to)))
+                edit = Edit.of(call, filename, ast.unparse(call).replace(ast.unparse(kind), anew))
+                yield Repair(edit.text, None, "cast", revisions=(edit,), where=line_of(scene, edit))
+        if own == "float64" and converted(call, names) is not None:
+            yield as_of(scene, template, call, filename)
 
 
 def _given_on(calls: tuple[Location, ...]) -> list[Location]:

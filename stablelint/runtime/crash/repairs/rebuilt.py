@@ -15,17 +15,18 @@ import torch
 from torch import nn
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
-from stablelint.runtime.crash.provenance.scopes import Scope, makes
-from stablelint.runtime.crash.repairs.constructors import give, line_of
+from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.provenance.scopes import makes
+from stablelint.runtime.crash.repairs.constructors import give
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward
-from stablelint.runtime.crash.repairs.search import Repair
+from stablelint.runtime.crash.repairs.onward import by_edit, likely
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.process.confined import confine
 from stablelint.runtime.process.copies import can_copy, said_by_copy
 from stablelint.runtime.program.location import Location
 
 _SECONDS = 4.0  # for all models that are built
+_SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -35,52 +36,38 @@ def shapes_of(state: Mapping[str, Any]) -> Shapes:
 
 
 def rebuilt(
-    scene: Scene, whole: nn.Module, wanted: Shapes, like: nn.Module | None
+    scene: Scene, frame: Frame | None, state: Mapping[str, Any], like: nn.Module | None
 ) -> tuple[list[str], list[tuple[str, Location]]]:
-    """The call that made a model, with the arguments for which it has entries of other sizes, and where its own are from.
+    """The call that made a model, with the arguments for which it takes a state, and where those that it has come from.
 
     An argument is written as in the call of a model that is like it, where that gives the same here.
     """
+    whole, wanted = frame.names["self"] if frame is not None else nn.Module(), shapes_of(state)
     call, scope = scene.origins.maker(whole) or (None, None)
     if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(whole)):
         return [], []
-    given = _arguments(call, scope, type(whole))
-    said = (
-        said_by_copy(lambda: pickle.dumps(_fitting(type(whole), given, wanted)), _SECONDS)
-        if can_copy()
-        else b""
-    )
+    kind, given = type(whole), _arguments(call, scope.names, type(whole))
+    said = said_by_copy(lambda: pickle.dumps(_fitting(kind, given, wanted)), _SECONDS) if can_copy() else b""
     changed: dict[str, int] = pickle.loads(said) if said else {}
-    if not changed:
-        return [], []
-    anew, other = copy.deepcopy(call), scene.origins.maker(like) or (None, None)
-    taken = given_by_name(other[0], scope.names, type(whole)) if isinstance(other[0], ast.Call) else {}
+    anew, (other, _) = copy.deepcopy(call), scene.origins.maker(like) or (None, None)
+    taken = given_by_name(other, scope.names, kind) if isinstance(other, ast.Call) else {}
     for name, value in changed.items():
-        written = taken.get(name)
-        same = written is not None and value_of(written, scope.names) == value
-        text = written if written is not None and same else ast.Constant(value)
-        give(anew, given_by_name(anew, scope.names, type(whole)), name, text)
+        text = taken.get(name, call)
+        same = value_of(text, scope.names) == value
+        give(anew, given_by_name(anew, scope.names, kind), name, text if same else ast.Constant(value))
     edit = Edit.of(call, scope.code.co_filename, ast.unparse(anew))
-    repair = Repair(edit.text, None, revisions=(edit,), where=line_of(scene, edit))
-    places = [
-        (f"{name} is {given[name]} from here", at)
-        for name in changed
-        for at in scene.origins.of_setting(whole, name)[-1:]
-    ]
-    return [one.told for one in Onward(scene, lambda _: []).likely([repair])], places
+    told = likely(scene, [by_edit(scene, edit)]) if changed else []
+    places = [(one, at) for one in changed for at in scene.origins.of_setting(whole, one)[-1:]]
+    return told, [(f"{name} is {given[name]} from here", at) for name, at in places]
 
 
-def _arguments(call: ast.Call, scope: Scope, kind: type) -> dict[str, Any]:
+def _arguments(call: ast.Call, names: dict[str, Any], kind: type) -> dict[str, Any]:
     """What a class is given for its arguments, or has for them by default; nothing where a part of that is unknown."""
-    written = given_by_name(call, scope.names, kind)
-    taken = inspect.signature(kind).parameters
-    values = {
-        name: value_of(written[name], scope.names) if name in written else one.default
-        for name, one in taken.items()
-        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
-    }
+    taken, written = inspect.signature(kind).parameters, given_by_name(call, names, kind)
+    values = {name: one.default for name, one in taken.items() if one.kind not in _SEVERAL}
+    values |= {name: value_of(one, names) for name, one in written.items()}
     unknown = any(one is UNKNOWN or one is inspect.Parameter.empty for one in values.values())
-    return {} if unknown or not {*written} <= {*values} else values
+    return {} if unknown else values
 
 
 def _fitting(kind: type, given: dict[str, Any], wanted: Shapes) -> dict[str, int]:
