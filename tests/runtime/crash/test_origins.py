@@ -73,6 +73,12 @@ CASES = {
         "taken",
         ("seen, taken = memory.sample([0, 1])", "self.taken = np.zeros((4, 1), dtype=np.float32)"),
     ),
+    "a list that is made a tensor of a dtype": (
+        HEAD + "def made():\n    rows = [[0], [1]]\n    return torch.tensor(rows, dtype=torch.int32)\n"
+        "index, x = made(), torch.ones(2, 2)\nx.gather(1, index.float())",
+        "index.float()",
+        ("index, x = (made(), torch.ones(2, 2))", "torch.tensor(rows, dtype=torch.int32)"),
+    ),
     "a state that is cut off from step to step": (
         HEAD + "def begin():\n    return torch.zeros(1, 2, 4), torch.zeros(1, 2, 4)\n"
         "state = begin()\nstate = tuple(one.detach() for one in state)\n"

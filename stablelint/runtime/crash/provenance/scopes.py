@@ -130,9 +130,9 @@ def field_of(inner: ast.expr, name: str, scope: Scope) -> tuple[object, ast.AST,
 
 
 def converted(node: ast.AST, names: dict[str, Any]) -> ast.expr | None:
-    """What a call makes a tensor of."""
+    """What a call makes a tensor of, unless it tells the dtype itself."""
     match node:
-        case ast.Call(called, [inner, *_]):
+        case ast.Call(called, [inner], []):
             made = value_of(called, names)
             found = function(f"{getattr(made, '__module__', '')}.{getattr(made, '__name__', '')}")
             return inner if found is not None and found.name == "tensor" else None
