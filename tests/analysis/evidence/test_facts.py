@@ -51,6 +51,9 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("only_read", "print(f'{a / b}')", "both.copy_(a / b)"),
         ("only_read", "return a / b > both", "return (a / b)[both > 0]"),
         ("only_read", "return (a / b).item()", "return (a / b).mean()"),
+        ("only_read", "both.log('ratio', a / b)", "return both.add(a / b)"),
+        ("only_read", "both.log({'ratio': a / b})", "both.add({'ratio': a / b})"),
+        ("only_read", "c = a / b; print(c)", "c = a / b; print(c); return c"),
     ],
 )
 def test_a_fact_holds_of_one_line_and_not_of_another(

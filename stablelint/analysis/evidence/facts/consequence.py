@@ -9,19 +9,35 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.syntax.names import called_name
-from stablelint.syntax.walk import children
+from stablelint.syntax.walk import children, nodes_in
 
 
 @lowers
 def only_read(s: Subject) -> bool:
     """is rounded, compared or shown, and no more"""
-    return s.site.statement is not None and any(map(_reads, _around(s.site.statement, s.site.node)))
+    statement = s.site.statement
+    if statement is None:
+        return False
+    return any(map(_reads, _around(statement, s.site.node))) or _names_what_is_read(statement, s)
 
 
 @lowers
 def no_gradient(s: Subject) -> bool:
     """stands where no gradient is recorded"""
     return not s.site.gradient
+
+
+def _names_what_is_read(statement: ast.stmt, s: Subject) -> bool:
+    """Whether a statement gives a name to it that is shown or compared wherever it is read."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    root = s.function.node if s.function is not None else s.module.source.tree
+    names = {one.id for one in targets if isinstance(one, ast.Name)}
+    read = [one for one in nodes_in(root, ast.Name) if one.id in names and isinstance(one.ctx, ast.Load)]
+    return (
+        len(names) == len(targets)
+        and bool(read)
+        and all(any(map(_reads, _around(root, one))) for one in read)
+    )
 
 
 def _around(root: ast.AST, node: ast.AST) -> Iterator[ast.AST]:
@@ -40,5 +56,12 @@ def _around(root: ast.AST, node: ast.AST) -> Iterator[ast.AST]:
 def _reads(around: ast.AST) -> bool:
     """Whether an expression makes of what it holds something that no gradient and no tensor comes from."""
     if isinstance(around, ast.Call):
-        return words.names_a_reader(called_name(around))
+        return words.names_a_reader(called_name(around)) or _logs(around)
     return isinstance(around, ast.Compare | ast.FormattedValue)
+
+
+def _logs(call: ast.Call) -> bool:
+    """Whether a call logs values by their names: `self.log("loss", x)`, `wandb.log({"loss": x})`."""
+    first = call.args[0] if call.args else None
+    named = isinstance(first, ast.Dict) or (isinstance(first, ast.Constant) and isinstance(first.value, str))
+    return called_name(call) == "log" and named
