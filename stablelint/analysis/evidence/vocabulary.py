@@ -38,7 +38,7 @@ names_an_extent = _says(r"(^|_)(widths?|heights?)(_|\d|$)")
 names_a_variance = _says(r"(\b|_|log|ln)var(iance)?s?(\b|_|\d)")
 names_a_log_scale = _says(
     r"(\b|_)l(og|n)(_\w+?)?_?(var(iance)?|std|sigma|scale|gamma|delta|tau|prec(ision)?|temp(erature)?)s?(?![a-z])"
-    r"|\blog_?s(_[a-z])?\b"
+    r"|\blog_?(s(_[a-z])?|v)\b"
 )
 _names_a_log_of_share = _says(r"(^|_)log_?(p|pi|probs?)(_|\d|$|s$)")
 _AGES = frozenset("new old current prev previous".split())

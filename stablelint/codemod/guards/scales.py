@@ -21,6 +21,7 @@ from stablelint.codemod.guards.bound import (
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
+from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
@@ -52,18 +53,22 @@ _PROMISES = {
     _OF_DENOMINATOR: "keep the exponent above -44, where the square of the reciprocal is finite",
     _LEAST["rsqrt"]: "keep the exponent above -58, where the gradient of the reciprocal root is finite",
     _OF_RADICAND: "keep the exponent above -87, where the exponential is a normal number",
+    ".clamp(max=88.0)": "keep the argument below 88, which float32 bears",
+    " == 0, 1)": "divide by 1 in place of 0",
 }
 _REDUCED = (*VIEWS, "sum", "detach")
 _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
 _NOISE = ("randn_like", "randn")
-_OF_SCALES = ("Normal", "LogNormal", "Laplace")
+_MOVES = ("to", "cuda", "cpu", "type_as", "float", "double", "half")
+_OF_SCALES = ("Normal", "LogNormal", "Laplace", "normal")
 
 
 def promise(proposal: Proposal, edits: Sequence[Edit]) -> str:
-    """What a fix does: what the page of its rule says, or which bound of an exponent is written in place of that."""
-    written = (said for bound, said in _PROMISES.items() if any(bound in edit.content for edit in edits))
+    """What a fix does: what the page of its rule says, or which bound is written in place of that of the page."""
+    others = {bound: said for bound, said in _PROMISES.items() if bound not in proposal.template}
+    written = (said for bound, said in others.items() if any(bound in edit.content for edit in edits))
     return next(written, proposal.message)
 
 
@@ -151,7 +156,7 @@ def _author_sides(tree: Tree, node: ast.expr, depth: int = 8) -> Iterator[str]:
 
 
 def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
-    """The deviation or variance that a node is, or is the root of, where it is read as a divisor alone, or its root is.
+    """The deviation or variance that a node is, or is the root of, where it, or its root, is a divisor, or is logged.
 
     What is divided is rounded, and no smaller for it: by anything near 0 its rounding is what is left.
     """
@@ -162,8 +167,21 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
         return None
     roots = (applied(tree, one, "sqrt") or one for one in _read(tree, value))
     divisors = [one for root in roots for one in _read(tree, root)]
-    divides = all(role_of(tree, one) in QUOTIENTS for one in divisors)
-    return spread if divides and any(_is_of_difference(tree, one) for one in divisors) else None
+    divides = all(role_of(tree, one) in (*QUOTIENTS, "log") for one in divisors)
+    is_unit = any(_is_of_difference(tree, one) or _is_of_own(tree, one, spread) for one in divisors)
+    return spread if divides and is_unit else None
+
+
+def _is_of_own(tree: Tree, divisor: ast.AST, spread: ast.expr) -> bool:
+    """Whether values are divided by their own deviation: where they are all equal, 1 leaves them as they are."""
+    above = tree.link(divisor).parent
+    taken = (
+        spread.func.value if isinstance(spread, ast.Call) and isinstance(spread.func, ast.Attribute) else None
+    )
+    if isinstance(spread, ast.Call) and spread.args and root_name(spread.func) == "torch":
+        taken = spread.args[0]
+    divides = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div) and above.right is divisor
+    return divides and taken is not None and same(getattr(above, "left", divisor), taken)
 
 
 def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:
@@ -394,11 +412,21 @@ def _scales_noise(tree: Tree, node: ast.expr) -> bool:
     factors = list(ast.iter_child_nodes(above)) if is_product(above) else []
     made = (definition(tree, one) if isinstance(one, ast.Name) else None for one in factors)
     drawn = (*factors, *(one.value for one in made if one is not None))
-    return any(isinstance(one, ast.Call) and last_name(one.func) in _NOISE for one in drawn)
+    return any(isinstance(one, ast.expr) and _is_noise(one) for one in drawn)
+
+
+def _is_noise(node: ast.expr) -> bool:
+    """Whether a call draws from a normal distribution, wherever it puts what is drawn: `torch.randn(n).to(device)`."""
+    if not isinstance(node, ast.Call):
+        return False
+    moved = isinstance(node.func, ast.Attribute) and node.func.attr in _MOVES
+    return last_name(node.func) in _NOISE or (moved and _is_noise(getattr(node.func, "value", node)))
 
 
 def _is_scale(tree: Tree, node: ast.expr) -> bool:
+    """Whether a node is the scale of a distribution, or a factor of it: any argument but the first, which is its mean."""
     for link in list(tree.ancestors(node))[:2]:
         if isinstance(link.parent, ast.Call):
-            return ast.unparse(link.parent.func).rpartition(".")[2] in _OF_SCALES
+            is_mean = link.field == "args" and link.index == 0
+            return last_name(link.parent.func) in _OF_SCALES and not is_mean
     return False

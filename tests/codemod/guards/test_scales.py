@@ -573,8 +573,8 @@ def test_a_deviation_is_1_where_it_is_0_in_front_of_its_cast() -> None:
     assert body(rewritten(source, change)) == f"def f(x):\n{after}"
 
 
-def test_the_deviation_of_what_is_divided_as_it_is_stays_bounded() -> None:
-    source = "def f(x):\n    return x / x.std(0)\n"
+def test_the_deviation_of_something_else_than_what_is_divided_stays_bounded() -> None:
+    source = "def f(x, y):\n    return y / x.std(0)\n"
     assert "clamp_min(1e-6)" in rewritten(source, proposal(source, "x.std(0)", SCALE, x="x.std(0)"))
 
 
@@ -687,14 +687,24 @@ def test_the_scale_of_samples_that_are_clamped_may_be_of_any_size(draw: str, bou
         ("(0.5 * logvar).exp() * torch.randn_like(x)", "variance between -80 and 20"),
         ("logstd.exp() * torch.randn_like(x)", "scale between -40 and 20"),
         ("x.exp() ** 2", "below 44"),
-        ("x.exp()", "below the dtype's limit"),
+        ("x.exp()", "below 88"),
+        ("torch.normal(x, logstd.exp() * 2)", "scale between -40 and 20"),
+        ("(0.5 * logv).exp() * torch.randn(3).to(x.device)", "variance between -80 and 20"),
     ],
 )
 def test_a_fix_says_which_bound_it_writes(line: str, said: str) -> None:
-    code = f"import torch\n\n\ndef f(x: torch.Tensor, logvar: torch.Tensor, logstd: torch.Tensor):\n    return {line}\n"
+    arguments = ", ".join(f"{name}: torch.Tensor" for name in ("x", "logvar", "logstd", "logv"))
+    code = f"import torch\n\n\ndef f({arguments}):\n    return {line}\n"
     promises = [
         one.fix.message
         for one in propose_all(code.encode(), report(code, imports="").diagnostics)
         if one.code == "SL201" and one.fix is not None
     ]
     assert any(said in message for message in promises)
+
+
+def test_what_is_divided_by_its_own_deviation_stays_where_it_is_constant() -> None:
+    code = "import torch\n\n\ndef f(x: torch.Tensor):\n    std = x.std(dim=0)\n    return x / std, torch.log(std)\n"
+    made = fixed(code, unsafe=True)[0]
+    assert "x_std.masked_fill(x_std == 0, 1)" in made
+    assert "masked_fill" not in fixed(code.replace("x / std", "x.mean() / std"), unsafe=True)[0]
