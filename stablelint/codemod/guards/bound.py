@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
@@ -26,6 +27,7 @@ _LOWER = ("clamp_min", "clamp", "clip")
 _UPPER = ("clamp_max", "clamp", "clip")
 TINIEST = ".tiny"
 _OF_OTHERS = re.compile(r"(min\(6e-8, )?(torch\.finfo\(\$\w+\.dtype\)\.tiny)(?(1)\))(?=\))")
+_OF_QUOTIENT = re.compile(r"(torch\.finfo\(\$\w+\.dtype\)\.tiny) \*\* 0\.5")
 TERM = "term"
 COMPUTED = ast.Call | ast.BinOp | ast.Subscript
 QUOTIENTS = frozenset(("div", "rsqrt", "reciprocal", "digamma"))
@@ -143,12 +145,12 @@ def _summed(total: ast.expr) -> ast.expr | None:
 def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
     """The proposal for the name `node` as one for the value that it was given, and that value.
 
-    None where the name may be given another value, where fewer than two readers are quotients,
-    roots or logarithms, or where one is no arithmetic: a test for 0 would be changed by the bound. A sum or product bears
-    the smallest of bounds, and not a count of 1 for 0. Where one reader is a quotient the bound is that of a quotient,
-    so that a logarithm is of what is divided by; where one is a root or logarithm, what a quotient takes for a number of
-    either sign is one above 0. An upper bound is one for two exponentials or more, and nothing else; a 1 for 0 is for
-    quotients alone.
+    None where the name may be given another value, where fewer than two readers are quotients, roots or logarithms, or
+    where one is no arithmetic: a test for 0 would be changed by the bound. A sum or product bears the smallest of bounds,
+    and not a count of 1 for 0. Where one reader is a quotient the bound is that of a quotient, and where one is a logarithm
+    that of a logarithm, so that it is of what is divided by; where one is a root or logarithm, what a quotient takes for a
+    number of either sign is one above 0. An upper bound is one for two exponentials or more, and nothing else; a 1 for 0 is
+    for quotients alone.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     one = ONE.match(proposal.template)
@@ -187,9 +189,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
         return None
     if bounded != proposal and not OF_POSITIVE.intersection(roles):
         bounded = proposal
-    if QUOTIENTS.intersection(roles):
-        bounded = replace(bounded, template=of_quotient(bounded.template))
-    return moved(tree, bounded, operand, value), value
+    return moved(tree, replace(bounded, template=for_all(bounded.template, roles)), operand, value), value
 
 
 def divided_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None:
@@ -204,9 +204,13 @@ def divided_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None
     return f"`{node.id}` is divided by without the bound, too" if divides else None
 
 
-def of_quotient(template: str) -> str:
-    """A template that bounds what a logarithm or root is taken of, as one for what is divided by as well."""
-    return _OF_OTHERS.sub(r"\2 ** 0.5", template)
+def for_all(template: str, roles: Iterable[str | None]) -> str:
+    """A template that bounds what is read in several roles: a logarithm's, which moves no number that has one, or, where
+    none is taken, a quotient's."""
+    taken = set(roles)
+    if "log" in taken:
+        return _OF_QUOTIENT.sub(r"\1", template)
+    return _OF_OTHERS.sub(r"\2 ** 0.5", template) if QUOTIENTS & taken else template
 
 
 def applied(tree: Tree, node: ast.expr, *names: str) -> ast.Call | None:

@@ -17,7 +17,7 @@ from stablelint.codemod.guards.bound import (
     QUOTIENTS,
     TERM,
     TINIEST,
-    of_quotient,
+    for_all,
     operand_of_guard,
     role_of,
 )
@@ -65,7 +65,7 @@ def guarded_once(
         return None
     if any(read.intersection(written_by(one)) for one in run):
         return None
-    template = of_quotient(proposal.template) if QUOTIENTS.intersection(roles) else proposal.template
+    template = for_all(proposal.template, roles)
     bound = template.replace(f"${operand}", "$given")
     return _given_first(file, replace(proposal, template=bound), binding, suite, alike, reading[0])
 

@@ -55,6 +55,7 @@ _PROMISES = {
     _OF_RADICAND: "keep the exponent above -87, where the exponential is a normal number",
     ".clamp(max=88.0)": "keep the argument below 88, which float32 bears",
     " == 0, 1)": "divide by 1 in place of 0",
+    ".tiny)": "keep the denominator above 0",
 }
 _REDUCED = (*VIEWS, "sum", "detach")
 _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
