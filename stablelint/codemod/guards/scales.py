@@ -54,6 +54,7 @@ _PROMISES = {
     _LEAST["rsqrt"]: "keep the exponent above -58, where the gradient of the reciprocal root is finite",
     _OF_RADICAND: "keep the exponent above -87, where the exponential is a normal number",
     ".clamp(max=88.0)": "keep the argument below 88, which float32 bears",
+    ".clamp(min=-88.0)": "keep the argument above -88, which float32 bears",
     " == 0, 1)": "divide by 1 in place of 0",
     ".tiny)": "keep the denominator above 0",
 }

@@ -688,6 +688,7 @@ def test_the_scale_of_samples_that_are_clamped_may_be_of_any_size(draw: str, bou
         ("logstd.exp() * torch.randn_like(x)", "scale between -40 and 20"),
         ("x.exp() ** 2", "below 44"),
         ("x.exp()", "below 88"),
+        ("(-x).exp()", "above -88"),
         ("torch.normal(x, logstd.exp() * 2)", "scale between -40 and 20"),
         ("(0.5 * logv).exp() * torch.randn(3).to(x.device)", "variance between -80 and 20"),
     ],
