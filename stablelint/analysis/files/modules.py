@@ -97,12 +97,6 @@ class FunctionInfo:
         return self.module.options is not None and not isinstance(node, ast.Lambda) and yields_options(node)
 
     @cached_property
-    def reads(self) -> frozenset[str]:
-        """The attributes that it reads or calls, of whatever object."""
-        attributes = (n for n in descendants(self.node) if type(n) is ast.Attribute)
-        return frozenset(n.attr for n in attributes if type(n.ctx) is ast.Load)
-
-    @cached_property
     def changed(self) -> frozenset[str]:
         """The names of what its text may change in place."""
         return self._look().changed

@@ -161,7 +161,7 @@ class Review:
         for rule, shape in candidates:
             root = shape.roots[0]
             if root is not None and match(root, value, found, shape.optional):
-                self._keep(rule, shape, value, found, frame)
+                self._keep(rule, value, found, frame)
                 found = Match(tests=frame.state.tests, where=id(frame.function))
 
     def context(self, value: Value, bindings: Mapping[str, Value], frame: Frame) -> Context:
@@ -182,7 +182,7 @@ class Review:
             shows=self.project.shows,
         )
 
-    def _keep(self, rule: Rule, shape: Shape, value: Value, found: Match, frame: Frame) -> None:
+    def _keep(self, rule: Rule, value: Value, found: Match, frame: Frame) -> None:
         context = self.context(value, found.bindings, frame)
         truth = predicates.all_hold(rule.where, context)
         if truth is Truth.NO:

@@ -53,7 +53,7 @@ def belief_of(value: Value, operands: Operands, state: State) -> Belief | None:
     return law(value, operands, state) if law is not None else None
 
 
-def _assumed(interval: Interval, value: Value, text: str, *operands: Value) -> Belief:
+def _assumed(interval: Interval, text: str, *operands: Value) -> Belief:
     """The belief that a value lies in `interval`, which rests on `text` and on what its operands rest on."""
     held = dict.fromkeys(a for v in operands if v.belief is not None for a in v.belief.on)
     setting = Assumption(text)
@@ -70,7 +70,7 @@ def _between_bounds(value: Value, operands: Operands, state: State) -> Belief | 
     if high.lo > low.lo or high.hi < low.lo or math.isinf(low.lo):
         return None
     text = f"{operands['max'].name or 'max'} is above {operands['min'].name or low.lo}"
-    return _assumed(Interval(low.lo, math.inf, hi_open=True), value, text, *operands.values())
+    return _assumed(Interval(low.lo, math.inf, hi_open=True), text, *operands.values())
 
 
 def _within_margin(value: Value, low: Value, high: Value) -> Belief | None:
@@ -81,7 +81,7 @@ def _within_margin(value: Value, low: Value, high: Value) -> Belief | None:
     if margin[0] >= beside[0]:
         return None
     interval = Interval(margin[0], beside[0], lo_open=True, hi_open=True)
-    return _assumed(interval, value, f"{margin[1].name or 'the margin'} is positive")
+    return _assumed(interval, f"{margin[1].name or 'the margin'} is positive")
 
 
 def _margin(bound: Value) -> tuple[float, Value, int] | None:
@@ -103,7 +103,7 @@ def _of_step(value: Value, operands: Operands, state: State) -> Belief | None:
     """`c[..., 1:] - c[..., :-1]`, where each element of c is larger than the one before it, but for rounding."""
     numbers = grown_between(operands)
     text = "no step is smaller than its rounding"
-    return _assumed(POSITIVE, value, text, *numbers) if numbers is not None else None
+    return _assumed(POSITIVE, text, *numbers) if numbers is not None else None
 
 
 def _difference(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -123,7 +123,7 @@ def _difference(value: Value, operands: Operands, state: State) -> Belief | None
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
     """A sum along a side of a matrix, or a product with one."""
     found = in_matrix(value.op, operands)
-    return _assumed(found[0], value, found[1]) if found is not None else None
+    return _assumed(found[0], found[1]) if found is not None else None
 
 
 def _total(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -135,7 +135,7 @@ def _total(value: Value, operands: Operands, state: State) -> Belief | None:
         return _of_matrix(value, operands, state)
     if can_be_empty(given, state) or places_not_known(given, state) is not None:
         return None
-    return _assumed(AT_LEAST_ONE, value, f"{given.name or 'what is counted'} is not empty")
+    return _assumed(AT_LEAST_ONE, f"{given.name or 'what is counted'} is not empty")
 
 
 def _added(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -144,7 +144,7 @@ def _added(value: Value, operands: Operands, state: State) -> Belief | None:
     if passed is None:
         return _lifted(value, operands, state)
     text = f"{passed[1].name or 'what is taken and added again'} is not large"
-    return _assumed(passed[0].interval, value, text, *passed)
+    return _assumed(passed[0].interval, text, *passed)
 
 
 def _lifted(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -165,7 +165,7 @@ def _whole(value: Value, operands: Operands, state: State) -> Belief | None:
         return None
     if not all(_may_be_share(one, state) for one in leaves(stripped(divided))):
         return None
-    return _assumed(ABOVE_HALF, value, f"{divided.name or 'what is counted'} lies in [0, 1]", divided)
+    return _assumed(ABOVE_HALF, f"{divided.name or 'what is counted'} lies in [0, 1]", divided)
 
 
 def _may_be_share(value: Value, state: State) -> bool:
@@ -182,19 +182,13 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         zeroed = Attained.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)
         free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0 and not _is_read(lift)
         text = f"{lift.name or 'the offset'} is positive"
-        return (
-            _assumed(POSITIVE, value, text, base)
-            if free and (lift.op in SETTINGS or offset.lo == 0)
-            else None
-        )
+        return _assumed(POSITIVE, text, base) if free and (lift.op in SETTINGS or offset.lo == 0) else None
     if not _is_offset(lift, offset) or math.isfinite(known.lo) or _cancels(base, _DEPTH):
         return None  # what is known to go below 0 is not believed to stay above
     if base.op == "sub" or offset.hi >= _TINY:
-        return _assumed(
-            _NONZERO, value, f"{base.name or 'what is added to'} is not minus the offset", lift, base
-        )
+        return _assumed(_NONZERO, f"{base.name or 'what is added to'} is not minus the offset", lift, base)
     text = f"{base.name or 'what it is added to'} is not negative"
-    return _assumed(Interval(offset.lo, math.inf, hi_open=True), value, text, lift, base)
+    return _assumed(Interval(offset.lo, math.inf, hi_open=True), text, lift, base)
 
 
 def _is_read(number: Value) -> bool:
@@ -219,7 +213,7 @@ def smoothed(numerator: Value, divisor: Value) -> Value:
         return divisor
     text = f"{bases[0].name or 'what is added to'} is not negative"
     least = Interval(shared[0].interval.lo, math.inf, hi_open=True)
-    return replace(divisor, belief=_assumed(least, divisor, text, *bases))
+    return replace(divisor, belief=_assumed(least, text, *bases))
 
 
 def exceeding(numerator: Value, divisor: Value, state: State) -> Value:
@@ -234,7 +228,7 @@ def exceeding(numerator: Value, divisor: Value, state: State) -> Value:
         gap = state.gap({"input": exact, "other": part})
         if gap is not None and (gap.lo > 0 or (gap.lo == 0 and gap.lo_open)):
             text = f"{part.name or 'the numerator'} is not negative"
-            return replace(divisor, belief=_assumed(POSITIVE, divisor, text, part))
+            return replace(divisor, belief=_assumed(POSITIVE, text, part))
     return divisor
 
 
@@ -338,7 +332,7 @@ def _product(value: Value, operands: Operands, state: State) -> Belief | None:
     if not most < _MANY or least**most < _LEAST:
         return None
     known = Interval(least**most, math.inf, hi_open=True).meet(state.believed(value))
-    return _assumed(known, value, f"{most:g} factors", base, count) if known is not None else None
+    return _assumed(known, f"{most:g} factors", base, count) if known is not None else None
 
 
 def _length(value: Value, depth: int) -> Value | None:
@@ -359,7 +353,7 @@ def _entropy(value: Value, operands: Operands, state: State) -> Belief | None:
         return None
     held = "holds classes or chances" if value.op == "cross_entropy" else "lies in [0, 1]"
     text = f"{target.name or 'the target'} {held}"
-    return _assumed(NONNEGATIVE, value, text, target)
+    return _assumed(NONNEGATIVE, text, target)
 
 
 def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
@@ -368,7 +362,7 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
     if value.kind is Kind.TENSOR or len(given) < len(operands) or not any(given):
         return None
     text = " // ".join(v.name or str(v.constant()) for v in operands.values())
-    return _assumed(AT_LEAST_ONE, value, f"{text} is positive", *operands.values())
+    return _assumed(AT_LEAST_ONE, f"{text} is positive", *operands.values())
 
 
 _LAWS: Mapping[str, Law] = {
