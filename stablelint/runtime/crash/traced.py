@@ -112,8 +112,11 @@ def _sizes(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
 
 
 def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tuple[bool, list[_Told]]:
-    """Whether an operand had a wanted size in place of its own, and the last operations that changed that."""
-    place, told = past.operands.get(operand.name), list[_Told]()
+    """Whether an operand had a wanted size in place of its own, and the last operations that changed that.
+
+    Of the data that it is a batch of none are told where no wanted size was lost.
+    """
+    place, told, bears = past.operands.get(operand.name), list[_Told](), False
     while place is not None and len(told) < _MOST_STEPS and size not in wanted:
         way = past.way_from(place, partial(_has, size))
         last = way[-1] if way else None
@@ -126,6 +129,7 @@ def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tu
         same_rank = before in alike
         if same_rank or math.prod(before.shape) == math.prod(last.shape):
             is_it = last.shape[:1] == operand.shape[:1]  # and not the data that it is a batch of
+            bears = bears or is_it or not wanted.isdisjoint({*before.shape} - {*last.shape})
             what = (
                 "before that:" if told else f"{operand.name}:" if is_it else f"{operand.name} is taken from"
             )
@@ -134,7 +138,7 @@ def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tu
         if not same_rank:
             break
         place, size = last.given[parts.index(before)], before.shape[axis]
-    return size in wanted, told
+    return size in wanted, told if bears else []
 
 
 def _has(size: int, past: Past) -> bool:

@@ -252,13 +252,22 @@ def test_tells_where_samples_became_other_rows(tmp_path: Path) -> None:
 
 def test_what_a_batch_is_taken_from_is_not_called_the_batch(tmp_path: Path) -> None:
     found = explanation_of(
-        "data = torch.rand(20, 4, 4).unsqueeze(1) * 2\n"
+        "data = torch.rand(20, 3, 4).flatten(1) * 2\n"
+        "for batch in torch.utils.data.DataLoader(data, batch_size=5):\n    torch.ones(5, 4) * batch\n",
+        tmp_path,
+    )
+    assert ("batch is taken from (20, 12) of (20, 3, 4)", "torch.rand(20, 3, 4).flatten(1)") in [
+        (what, at.expression) for what, at in found.other
+    ]
+
+
+def test_no_step_of_the_data_is_told_that_has_no_part_in_what_fails(tmp_path: Path) -> None:
+    found = explanation_of(
+        "data = torch.rand(20, 4, 4)[:, None] * 2\n"
         "for batch in torch.utils.data.DataLoader(data, batch_size=5):\n    torch.ones(5) * batch\n",
         tmp_path,
     )
-    assert ("batch is taken from (20, 1, 4, 4) of (20, 4, 4)", "torch.rand(20, 4, 4).unsqueeze(1)") in [
-        (what, at.expression) for what, at in found.other
-    ]
+    assert not found.other
 
 
 def test_asks_for_another_order_where_the_operands_agree_on_theirs(tmp_path: Path) -> None:

@@ -110,3 +110,54 @@ def test_no_operation_is_taken_for_what_made_its_result(tmp_path: Path) -> None:
     assert found.operands[0].made_at is not None
     assert found.operands[0].made_at.expression == "x = torch.ones(4, 1) + table"
     assert found.operands[0].source is None
+
+
+UNTOLD = {
+    "what it was selected from": (
+        "def begin():\n    return torch.ones(6, 2)\nx = begin()\npicked = x[torch.tensor([0, 1, 2])]\n"
+        "picked + torch.ones(4, 2)",
+        "picked = x[torch.tensor([0, 1, 2])]",
+    ),
+    "what another turn was given": (
+        "def begin():\n    return torch.ones(2, 3)\nstate, cell = begin(), nn.GRUCell(3, 3)\n"
+        "for count in (2, 4):\n    state = state.detach()\n    state = cell(torch.ones(count, 3), state)",
+        "state = state.detach()",
+    ),
+    "what an earlier turn was given, of which nothing is left": (
+        "state, cell = torch.ones(2, 3), nn.GRUCell(3, 3)\n"
+        "for count in (2, 4):\n    state = cell(torch.ones(count, 3), state)",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "made"), UNTOLD.values(), ids=UNTOLD)
+def test_no_other_tensor_is_told_as_the_origin(source: str, made: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + source + "\n")
+    found, _ = explained(path)
+    assert found is not None
+    operand = next(one for one in found.operands if one.name in ("picked", "state"))
+    assert (operand.made_at and operand.made_at.expression, operand.source) == (made, None)
+
+
+TURNS = {
+    "that counts": "for turn in range(3):\n    state = cell(torch.ones(4, 3), state)",
+    "whose last name has no value yet": (
+        "for row in rows:\n    state = cell(torch.ones(4, 3), state)\n    total = state.sum()"
+    ),
+}
+
+
+@pytest.mark.parametrize("loop", TURNS.values(), ids=TURNS)
+def test_what_stands_before_a_loop_is_told_in_its_first_turn(loop: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        f"{HEAD}def begin():\n    return torch.ones(2, 3)\n"
+        f"state, cell, rows = begin(), nn.GRUCell(3, 3), torch.ones(3)\n{loop}\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    operand = next(one for one in found.operands if one.name == "state")
+    assert operand.source is not None
+    assert operand.source.expression == "torch.ones(2, 3)"

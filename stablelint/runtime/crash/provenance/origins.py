@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 from types import CodeType, FunctionType
 
 from torch import nn
@@ -19,6 +19,7 @@ from stablelint.runtime.crash.provenance.scopes import (
     Scope,
     Step,
     converted,
+    cuts,
     field_of,
     given_to,
     innermost,
@@ -36,6 +37,7 @@ from stablelint.runtime.crash.provenance.statements import (
     default_of,
     in_class,
     inside,
+    is_carried,
     is_nothing_yet,
     last_in,
     located,
@@ -149,6 +151,8 @@ class Origins:
             case ast.Attribute(inner, name) if (found := field_of(inner, name, scope)) is not None:
                 owner, statement, code = found
                 yield from self._from(statement, self._method(owner, code), name, picks)
+            case ast.Subscript(inner) if cuts(node, scope):
+                yield from map(_of_other, self._behind(inner, scope))
             case ast.Subscript(inner, ast.Constant(int() | str() as key)):
                 yield from self._behind(inner, scope, (key, *picks))
             case ast.Attribute(inner, "T" | "mT" | "data") | ast.Subscript(inner):
@@ -184,6 +188,12 @@ class Origins:
 
     def _behind_name(self, name: str, scope: Scope, picks: _Picks) -> Iterator[Step]:
         statement = assignment(scope.code, name, scope.before, scope.names)
+        steps = self._given_by(statement, name, scope, picks)
+        carried = is_carried(scope.code, name, scope.before, statement, scope.names)
+        yield from map(_of_other, steps) if carried else steps
+
+    def _given_by(self, statement: ast.AST | None, name: str, scope: Scope, picks: _Picks) -> Iterator[Step]:
+        """The same by the statement that gave a name its value; where that is None by what its function was given."""
         if statement is None and (given := scope.argument(name)) is not None:
             yield from self._part(*given, picks)
             return
@@ -294,7 +304,12 @@ class Origins:
 
 
 def _told(steps: Iterable[Step]) -> tuple[Location, ...]:
-    return tuple(dict.fromkeys(one.at for one in islice(steps, _MOST) if not one.bare))
+    own = takewhile(lambda one: not one.of_other, islice(steps, _MOST))
+    return tuple(dict.fromkeys(one.at for one in own if not one.bare))
+
+
+def _of_other(step: Step) -> Step:
+    return step._replace(of_other=True)
 
 
 def _gives(node: ast.AST) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
+import torch
 from torch.utils.data import DataLoader, Subset
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
@@ -52,6 +53,7 @@ class Step(NamedTuple):
     value: ast.expr | None
     scope: Scope
     bare: bool = False  # a name, of which the next step tells more
+    of_other: bool = False  # it gave another value, of which this one may have been made
 
 
 def given_to(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> Argument:
@@ -137,6 +139,13 @@ def converted(node: ast.AST, names: dict[str, Any]) -> ast.expr | None:
             found = function(f"{getattr(made, '__module__', '')}.{getattr(made, '__name__', '')}")
             return inner if found is not None and found.name == "tensor" else None
     return None
+
+
+def cuts(node: ast.Subscript, scope: Scope) -> bool:
+    """Whether a subscript gives a tensor of its own: part of another one, or its elements in another shape."""
+    indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    spans = any(isinstance(one, ast.Slice) or ast.unparse(one) in ("None", "...") for one in indices)
+    return spans or isinstance(value_of(node.value, scope.names), torch.Tensor)
 
 
 def keeps_elements(name: str) -> bool:

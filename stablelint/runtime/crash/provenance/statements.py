@@ -14,6 +14,7 @@ from stablelint.runtime.crash.expression import UNKNOWN, decided, value_of
 from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import FUNCTIONS, SCOPES, owner_of
+from stablelint.syntax.names import names_in
 
 END = 1 << 30  # a row behind all others
 _REGISTERS = ("register_buffer", "register_parameter", "add_module")
@@ -55,6 +56,36 @@ def _was_run(
                 if taken is None and _all_in(ast.Module(other, []), name):
                     return None
     return True
+
+
+def is_carried(
+    code: CodeType, name: str, before: int, statement: ast.AST | None, names: dict[str, Any]
+) -> bool:
+    """Whether a name may hold what an earlier turn of a loop around a row gave it below, and not what a statement did."""
+    tree, given = parse_file(code.co_filename), getattr(statement, "lineno", 0)
+    scope = scope_of(tree, code) if tree is not None else ast.Module([], [])
+    loops = [
+        one for one in inside(scope) if isinstance(one, ast.For | ast.While) and _holds(one.body, before)
+    ]
+    for loop in (one for one in loops if given < one.lineno):
+        later = [one for one in _all_in(loop, name) if getattr(one, "lineno", 0) >= before]
+        renewed = any(not isinstance(one, ast.AugAssign) and one is not loop for one in later)
+        if renewed and not _is_first_turn(loop, before, names):
+            return True
+    return False
+
+
+def _is_first_turn(loop: ast.For | ast.While, before: int, names: dict[str, Any]) -> bool:
+    """Whether no turn of a loop has come to its end: it counts none, or a name that each gives below a row has no value."""
+    if not isinstance(loop, ast.For) or any(one not in names for one in names_in(loop.target, ast.Store)):
+        return False
+    match loop.target, loop.iter:
+        case ast.Name(count), ast.Call(ast.Name("range"), [_]):
+            return bool(names[count] == 0)
+        case ast.Tuple([ast.Name(count), _]), ast.Call(ast.Name("enumerate"), [_]):
+            return bool(names[count] == 0)
+    below = [one for one in loop.body if isinstance(one, ast.Assign) and one.lineno > before]
+    return any(one not in names for each in below for to in each.targets for one in names_in(to, ast.Store))
 
 
 def _holds(block: list[ast.stmt], row: int) -> bool:
