@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
@@ -29,14 +30,17 @@ class Operand:
     held: bool = False  # by the module that failed: a parameter or a buffer
 
     @property
+    def written(self) -> ast.expr | None:
+        """The name as an expression; None of one in words: `weight of fc1`."""
+        with suppress(SyntaxError):
+            return ast.parse(self.name, mode="eval").body
+        return None
+
+    @property
     def owner(self) -> str:
         """The name as what stands before a method: `(a + b)` of `a + b`."""
-        try:
-            node = ast.parse(self.name, mode="eval").body
-        except SyntaxError:  # in words: `weight of fc1`
-            return self.name
-        atoms = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
-        return self.name if isinstance(node, atoms) else f"({self.name})"
+        atoms = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, type(None))
+        return self.name if isinstance(self.written, atoms) else f"({self.name})"
 
     @classmethod
     def of(

@@ -195,3 +195,72 @@ def test_what_a_method_was_asked_of_is_told_with_its_origin(
     found, error = explained(path)
     assert found is not None, error
     assert [at.expression for _, at in found.other] == says
+
+
+MASKS = {
+    "a stack, by place": (
+        "net = nn.TransformerEncoder(LAYER, 1, enable_nested_tensor=False)",
+        "net(x, pad)",
+        "pad (3, 5) bool is given as mask of net, and must be (5, 5) there",
+        "net(x, src_key_padding_mask=pad) passes",
+    ),
+    "a stack, by name": (
+        "net = nn.TransformerEncoder(LAYER, 1, enable_nested_tensor=False)",
+        "net(x, mask=pad == 1)",
+        "pad == 1 (3, 5) bool is given as mask of net, and must be (5, 5) there",
+        "net(x, src_key_padding_mask=pad == 1) passes",
+    ),
+    "a layer": (
+        "net = LAYER",
+        "net(x, is_causal=False, src_mask=pad)",
+        "pad (3, 5) bool is given as src_mask of net, and must be (5, 5) there",
+        "net(x, is_causal=False, src_key_padding_mask=pad) passes",
+    ),
+    "attention": (
+        "net = nn.MultiheadAttention(8, 2, batch_first=True)",
+        "net(x, x, x, None, True, pad)",
+        "pad (3, 5) bool is given as attn_mask of net, and must be (5, 5) there",
+        "net(x, x, x, key_padding_mask=pad, need_weights=True) passes",
+    ),
+    "one that is no mask of padding either": (
+        "net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2), 1, enable_nested_tensor=False)",
+        "net(x, mask=pad)",
+        "pad (3, 5) bool is given as mask of net, and must be (3, 3) there",
+        None,
+    ),
+    "numbers, whose meaning is not known": (
+        "net = nn.MultiheadAttention(8, 2, batch_first=True)",
+        "net(x, x, x, attn_mask=pad.float())",
+        "pad.float() (3, 5) float32 is given as attn_mask of net, and must be (5, 5) there",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("made", "call", "summary", "advice"), MASKS.values(), ids=MASKS)
+def test_a_mask_of_padding_is_told_from_one_of_attention(
+    made: str, call: str, summary: str, advice: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.py"
+    layer = "nn.TransformerEncoderLayer(8, 2, batch_first=True)"
+    path.write_text(
+        f"{HEAD}{made.replace('LAYER', layer)}\nx, pad = torch.randn(3, 5, 8), torch.zeros(3, 5).bool()\n{call}\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.summary == summary
+    assert (advice in found.advice) if advice else not any("padding" in one for one in found.advice)
+
+
+def test_operands_in_words_are_written_into_no_program(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        f"{HEAD}class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.embed, layer = nn.Embedding(9, 8), nn.TransformerEncoderLayer(8, 2)\n"
+        "        self.net = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)\n"
+        "    def forward(self, tokens):\n        pad, x = tokens.eq(0), self.embed(tokens)\n"
+        "        return self.net(x, mask=pad)\nNet()(torch.ones(3, 5).long())\n"
+    )
+    found, _ = explained(path)
+    assert found is not None
+    assert found.summary == "pad (3, 5) bool is given as mask of self.net, and must be (3, 3) there"

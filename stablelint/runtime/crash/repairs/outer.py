@@ -55,9 +55,14 @@ def _exchanged(node: ast.Call, frame: Frame) -> Iterator[str]:
             yield ast.unparse(ast.Call(node.func, arguments, []))
 
 
-def _kind(node: ast.expr, frame: Frame) -> Any:
+def value_in(node: ast.expr, frame: Frame) -> Any:
+    """The value of an expression of a frame, or a tensor like it."""
     value = value_of(node, frame.names)
-    value = deduced(node, frame.names) if value is UNKNOWN else value
+    return deduced(node, frame.names) if value is UNKNOWN else value
+
+
+def _kind(node: ast.expr, frame: Frame) -> Any:
+    value = value_in(node, frame)
     return (value.shape, value.dtype) if isinstance(value, torch.Tensor) else None
 
 

@@ -154,7 +154,7 @@ def _sized(node: ast.Call, past: Past, others: list[Operand]) -> Iterator[ast.Ca
     for other in others if like or free else ():
         for place, own in enumerate(past.shape):
             for beside, wanted in enumerate(other.shape):
-                if wanted in past.shape:
+                if wanted in past.shape or (like and not other.written):
                     continue
                 if like:
                     sizes = [f"{ast.unparse(node.args[0])}.shape[{i}]" for i in range(len(past.shape))]
