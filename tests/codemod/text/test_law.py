@@ -125,6 +125,13 @@ def tree_of(text: str) -> ast.expr:
     return statement.value
 
 
+def begins_with_a_sign(tree: ast.expr) -> bool:
+    """Whether the first term of an expression has a sign, in parentheses or not: `-a + b`, `(-a) + b`."""
+    while isinstance(tree, ast.BinOp):
+        tree = tree.left
+    return isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub)
+
+
 def expected_dump(source: str, template: str, operand: str) -> str:
     tree = ast.parse(source.replace("$x", "__mv_x"))
     value = _Substitute(tree_of(operand)).visit(tree_of(template.replace("$x", "__mv_x")))
@@ -147,7 +154,7 @@ def test_a_rewrite_means_the_substituted_tree(context: str, template: str, opera
         source.encode(),
         diagnostic(source, Proposal(template, Applicability.SAFE, span, {"x": binding}, "m")),
     )
-    signs = operand.startswith("-") or "-{}" in context or "-({})" in context
+    signs = begins_with_a_sign(tree_of(operand)) or "-{}" in context or "-({})" in context
     signs = signs or operand.lstrip("(")[:1].isdigit()
     if template == "-$x" and signs:
         return  # written without the two signs, or with one at a number: another tree of the same value
