@@ -117,7 +117,7 @@ def result_interval(
     if found is None:
         return TOP
     if op == "div" and operands.keys() == {"input", "other"}:
-        return within_whole(operands, found, fmt)
+        return within_whole(operands, found)
     target = ranges.get("target")
     if op == "cross_entropy" and target is not None and not (target.integral or target.lo >= 0):
         return TOP.with_nan(found.nan)  # of numbers that may be neither classes nor chances

@@ -12,20 +12,20 @@ from collections.abc import Mapping
 from stablelint.analysis.values.relations.alignment import alignment, unlaid
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import is_same, recast
-from stablelint.numerics.formats import FloatFormat
+from stablelint.numerics.formats import FLOAT32, FORMATS
 from stablelint.numerics.interval import Interval
 
 _LARGER = frozenset({"maximum", "clamp"})  # no smaller than each of their operands
 _DEPTH = 8
 
 
-def within_whole(operands: Mapping[str, Value], interval: Interval, fmt: FloatFormat) -> Interval:
+def within_whole(operands: Mapping[str, Value], interval: Interval) -> Interval:
     """The range of a quotient, not past 1 where its divisor is no smaller than its dividend."""
     part, whole = operands["input"], operands["other"]
     if interval.is_bounded or whole.interval.lo < 0:
         return interval
     # What has a square that is no normal number is smaller than such a divisor, whatever the root of that.
-    rooted = whole.interval.lo >= math.sqrt(fmt.tiny)
+    rooted = whole.interval.lo >= math.sqrt(FORMATS.get(part.dtype or "", FLOAT32).tiny)
     if not _covers(whole, part, rooted, _DEPTH):
         return interval
     return interval.meet(Interval(-1.0, 1.0, nan=interval.nan)) or interval

@@ -23,6 +23,7 @@ OTHERS = [
     ("a, b = x, y.abs()", "a / (a.abs().clamp(max=1) + 1e-6)"),
     ("a, b = x, y", "a / (torch.sqrt((a - b) ** 2 + b ** 2) + 1e-5)"),
     ("a, b = x.abs(), y.abs()", "a / (a.T + b + 1e-6)"),
+    ("a, b = x.half(), y", "a / torch.sqrt(a ** 2 + b ** 2 + 1e-12)"),  # squares of halves vanish early
     (
         "a, b = x, y",
         "a / (torch.sqrt(a * a + b * b) + 1e-30)",
