@@ -204,7 +204,16 @@ def _event(made: Through, module: ModuleInfo) -> Event:
         alone = alone and not all(_is_of_model(one, module) for one in of)
         steps = not schedules and any(is_optimizer(name, module) for name in of)
         kind = "step" * steps or "schedule" * (schedules and alone)
+    elif kind == "backward" and _is_taken_apart(parents(made.root).get(made.node)):
+        kind = ""
     return Event(kind, made, frozenset(of), by_scaler)
+
+
+def _is_taken_apart(above: ast.AST | None) -> bool:
+    """Whether a statement takes several results from a call, as of a layer's inverse: `z, log_det = layer.backward(z)`."""
+    return isinstance(above, ast.Assign) and any(
+        isinstance(one, ast.Tuple | ast.List) for one in above.targets
+    )
 
 
 def _may_be(node: ast.AST) -> str:
