@@ -195,11 +195,11 @@ class Rewriter:
             everywhere = beside.beside_exponential(self._file.tree, proposal, node)
             if everywhere is not None:
                 return statements.insert(self._file, everywhere, before=everywhere.kind == "insert-before")
-            self._alone = beside.disagrees(self._file.tree, proposal, node)
             recurring = parameter_once(self._file, proposal, node)
             if recurring is not None:
                 given = statements.insert(self._file, recurring[0], before=True)
                 return [*given, *draft.edits(self._file.tree, recurring[1])]
+            self._alone = beside.disagrees(self._file.tree, proposal, node)
             scaled = scales.of_scale(self._file.tree, proposal, node) or (proposal, node)
             self._believe(proposal, scaled[0])
             proposal, node = scaled

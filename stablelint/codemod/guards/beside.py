@@ -12,7 +12,7 @@ from typing import TypeGuard
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
 from stablelint.codemod.flow.nodes import OF_SHAPE, VIEWS, loads, readers, stores, unsigned
-from stablelint.codemod.guards.bound import COMPUTED, applied, moved, operand_of_clamp
+from stablelint.codemod.guards.bound import COMPUTED, TERM, applied, moved, operand_of_clamp, role_of
 from stablelint.codemod.guards.scales import (
     exponent_of,
     is_product,
@@ -55,9 +55,30 @@ def beside_exponential(tree: Tree, proposal: Proposal, node: ast.expr) -> Propos
 
 
 def disagrees(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None:
-    """What is wrong with a bound of `node` alone: a name in it is read beside it, and goes on without."""
-    names = _names_beside(tree, proposal, node)[1] if operand_of_clamp(proposal, node) is not None else []
-    return f"`{names[0]}` is read without the bound, too" if names else None
+    """What is wrong with a bound of `node` alone: a name or part in it is read beside it, and goes on without."""
+    if operand_of_clamp(proposal, node) is None:
+        return None
+    exponent, names = _names_beside(tree, proposal, node)
+    read = names or [ast.unparse(one) for one in _added_up(tree, proposal, exponent)]
+    return f"`{read[0]}` is read without the bound, too" if read else None
+
+
+def _added_up(tree: Tree, proposal: Proposal, exponent: ast.expr) -> list[ast.expr]:
+    """The exponent, its sign aside, where the function adds it up elsewhere: a determinant would be that of another map."""
+    inner, operand = of_logarithm(exponent), operand_of_clamp(proposal, exponent)
+    if (
+        operand is None
+        or proposal.template != widest(operand)
+        or not isinstance(inner, ast.Name | ast.Subscript)
+    ):
+        return []
+    within = set(ast.walk(exponent))
+    read = (one for one in ast.walk(_scope(tree, exponent)) if isinstance(one, ast.Name | ast.Subscript))
+    alike = (one for one in read if same(one, inner) and one not in within)
+    adds = (
+        one for one in alike if role_of(tree, one) == TERM or applied(tree, one, "sum", "mean") is not None
+    )
+    return [inner] if any(True for _ in adds) else []
 
 
 def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Proposal, ast.expr]]:

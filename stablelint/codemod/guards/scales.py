@@ -127,6 +127,12 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         root, exponent = applied(tree, node, "sqrt", "pow"), exponent_of(tree, node)
         if exponent is None and root is not None and _is_scale(tree, root):
             return replace(proposal, template=f"${operand}{_UNDER_SCALE}"), node
+        radicand = _radicand(node)
+        if exponent is None and radicand is not None and _is_scale(tree, node):
+            made = moved(
+                tree, proposal, operand, radicand
+            )  # behind the root its gradient would stay infinite
+            return replace(made, template=f"${operand}{_UNDER_SCALE}"), radicand
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
                 raise Withheld(f"there is a lower bound already, in `{ast.unparse(exponent)}`")

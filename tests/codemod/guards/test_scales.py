@@ -709,3 +709,28 @@ def test_what_is_divided_by_its_own_deviation_stays_where_it_is_constant() -> No
     made = fixed(code, unsafe=True)[0]
     assert "x_std.masked_fill(x_std == 0, 1)" in made
     assert "masked_fill" not in fixed(code.replace("x / std", "x.mean() / std"), unsafe=True)[0]
+
+
+def test_a_bound_of_a_part_that_is_added_up_elsewhere_without_it_is_only_shown() -> None:
+    code = """import torch
+
+
+def f(means: list[torch.Tensor], log_vars: list[torch.Tensor], i: int):
+    return -0.5 * torch.sum(1 + log_vars[i] - means[i].pow(2) - log_vars[i].exp())
+"""
+    assert fixed(code, unsafe=True)[0] == code
+    (found,) = [one.fix for one in propose_all(code.encode(), report(code, imports="").diagnostics)]
+    assert found is not None
+    assert found.applicability is Applicability.DISPLAY
+    assert found.caution == "`log_vars[i]` is read without the bound, too"
+
+
+def test_the_scale_of_a_distribution_is_bounded_under_its_root() -> None:
+    code = """import torch
+from torch.distributions import Normal
+
+
+def f(mean: torch.Tensor, var: torch.Tensor):
+    return Normal(mean, var.relu().sqrt())
+"""
+    assert "Normal(mean, var.relu().clamp_min(1e-18).sqrt())" in fixed(code, unsafe=True)[0]
