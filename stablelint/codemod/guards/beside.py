@@ -66,17 +66,16 @@ def disagrees(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None:
 def _added_up(tree: Tree, proposal: Proposal, exponent: ast.expr) -> list[ast.expr]:
     """The exponent, its sign aside, where the function adds it up elsewhere: a determinant would be that of another map."""
     inner, operand = of_logarithm(exponent), operand_of_clamp(proposal, exponent)
-    if (
-        operand is None
-        or proposal.template != widest(operand)
-        or not isinstance(inner, ast.Name | ast.Subscript)
-    ):
+    is_of_exponent = operand is not None and "math.log(" in proposal.template
+    if not is_of_exponent or not isinstance(inner, ast.Name | ast.Subscript):
         return []
     within = set(ast.walk(exponent))
     read = (one for one in ast.walk(_scope(tree, exponent)) if isinstance(one, ast.Name | ast.Subscript))
     alike = (one for one in read if same(one, inner) and one not in within)
+    above = ((one, tree.link(one).parent) for one in alike)
+    signed = [up if isinstance(up, ast.UnaryOp) else one for one, up in above]
     adds = (
-        one for one in alike if role_of(tree, one) == TERM or applied(tree, one, "sum", "mean") is not None
+        one for one in signed if role_of(tree, one) == TERM or applied(tree, one, "sum", "mean") is not None
     )
     return [inner] if any(True for _ in adds) else []
 

@@ -69,7 +69,7 @@ def sized(
     def known(found: re.Match[str]) -> str | None:
         operand = operands.get(PREFIX + found["of"])
         if operand is None or operand.dtype == UPCAST:
-            return "float32" if operand is not None and not is_cheap(operand.tree) else None
+            return "float32" if half and operand is not None and not is_cheap(operand.tree) else None
         return "float32" if operand.dtype == INTEGERS else operand.dtype if operand.dtype in FORMATS else None
 
     def number(found: re.Match[str]) -> str:
