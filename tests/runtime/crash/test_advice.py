@@ -250,17 +250,3 @@ def test_a_mask_of_padding_is_told_from_one_of_attention(
     assert found is not None
     assert found.summary == summary
     assert (advice in found.advice) if advice else not any("padding" in one for one in found.advice)
-
-
-def test_operands_in_words_are_written_into_no_program(tmp_path: Path) -> None:
-    path = tmp_path / "train.py"
-    path.write_text(
-        f"{HEAD}class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
-        "        self.embed, layer = nn.Embedding(9, 8), nn.TransformerEncoderLayer(8, 2)\n"
-        "        self.net = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)\n"
-        "    def forward(self, tokens):\n        pad, x = tokens.eq(0), self.embed(tokens)\n"
-        "        return self.net(x, mask=pad)\nNet()(torch.ones(3, 5).long())\n"
-    )
-    found, _ = explained(path)
-    assert found is not None
-    assert found.summary == "pad (3, 5) bool is given as mask of self.net, and must be (3, 3) there"

@@ -34,8 +34,8 @@ OF_TENSORS = (
     (X + "batch = [x]\nbatch.to('cpu')", "batch is a list of 1: a tensor (4, 3)", ""),
     (
         ATTENTION + "mask = torch.zeros(5, 3).bool()\natt(x, x, x, attn_mask=mask)",
-        "does not take x (3, 5, 8) float32 and mask (5, 3) bool",
-        "",
+        "mask (5, 3) bool is given as attn_mask of att, and must be (3, 3) there",
+        "att(x, x, x, key_padding_mask=mask) passes",
     ),
     (
         ATTENTION + "pad = torch.zeros(3, 5).bool()\natt(x, x, x, key_padding_mask=pad)",

@@ -1,11 +1,15 @@
 """What was made before the call that failed is made otherwise, in the script."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("torch")
 
+from stablelint.runtime.crash.explanation import Operand
+from stablelint.runtime.crash.provenance.history import Past
+from stablelint.runtime.crash.repairs import refits
 from tests.runtime.crash.crashes import HEAD
 from tests.runtime.crash.running import explained
 
@@ -92,3 +96,12 @@ def test_advises_what_is_made_otherwise(source: str, advice: str, tmp_path: Path
     found, error = explained(path)
     assert found is not None, error
     assert found.advice[:1] == (advice,)
+
+
+def test_no_size_is_written_of_an_operand_that_has_its_name_in_words() -> None:
+    past = Past("zeros_like", None, (3, 5), "float32", False, None, (), False, False, None)
+    call = ast.parse("torch.zeros_like(x)", mode="eval").body
+    assert isinstance(call, ast.Call)
+    others = [Operand("query of layer", (3, 7), "float32", "cpu"), Operand("y", (3, 6), "float32", "cpu")]
+    found = [ast.unparse(one) for one in refits._sized(call, past, others)]
+    assert found == ["torch.zeros(x.shape[0], y.shape[1])", "torch.zeros(y.shape[1], x.shape[1])"]
