@@ -123,6 +123,12 @@ UNTOLD = {
         "for count in (2, 4):\n    state = state.detach()\n    state = cell(torch.ones(count, 3), state)",
         "state = state.detach()",
     ),
+    "what another method gave an attribute": (
+        NET + "        self.cell, self.state = nn.GRUCell(3, 3), torch.ones(n, 3)\n"
+        "    def forward(self, x):\n        state = self.state\n        self.state = self.cell(x, state)\n"
+        "net = Net(2)\nfor count in (2, 4):\n    net(torch.ones(count, 3))",
+        "state = self.state",
+    ),
     "what an earlier turn was given, of which nothing is left": (
         "state, cell = torch.ones(2, 3), nn.GRUCell(3, 3)\n"
         "for count in (2, 4):\n    state = cell(torch.ones(count, 3), state)",

@@ -38,6 +38,7 @@ from stablelint.runtime.crash.provenance.statements import (
     in_class,
     inside,
     is_carried,
+    is_given_by_others,
     is_nothing_yet,
     last_in,
     located,
@@ -150,7 +151,8 @@ class Origins:
                 yield from self._behind_name(name, scope, picks)
             case ast.Attribute(inner, name) if (found := field_of(inner, name, scope)) is not None:
                 owner, statement, code = found
-                yield from self._from(statement, self._method(owner, code), name, picks)
+                steps = self._from(statement, self._method(owner, code), name, picks)
+                yield from map(_of_other, steps) if is_given_by_others(owner, name, code) else steps
             case ast.Subscript(inner) if cuts(node, scope):
                 yield from map(_of_other, self._behind(inner, scope))
             case ast.Subscript(inner, ast.Constant(int() | str() as key)):

@@ -165,6 +165,20 @@ def in_class(owner: object, name: str) -> tuple[ast.AST, CodeType] | None:
     return given
 
 
+def is_given_by_others(owner: object, name: str, code: CodeType) -> bool:
+    """Whether another method of an object than the one of `code` gives an attribute a value, too."""
+    kind = owner if isinstance(owner, type) else type(owner)
+    for method in (each for one in kind.__mro__ for each in vars(one).values()):
+        if isinstance(method, FunctionType) and method.__code__ is not code:
+            tree = (
+                None if is_library(method.__code__.co_filename) else parse_file(method.__code__.co_filename)
+            )
+            found = _all_in(scope_of(tree, method.__code__), name) if tree is not None else []
+            if any(_of_self(one, name) and not is_nothing_yet(value_for(one, name)) for one in found):
+                return True
+    return False
+
+
 def is_nothing_yet(node: ast.AST | None) -> bool:
     """Whether an expression is None, or a list or a dict without anything in it, to which others add."""
     match node:
