@@ -55,7 +55,20 @@ def wrap(file: File, proposal: Proposal) -> list[Edit]:
     expected = ast.With(getattr(head, "items", []), [anchor])
     if not draft.lawful(file.tree, region, changes, [expected]):
         raise Withheld("the statement cannot be moved one step further in")
+    if _goes_on(file.tree, anchor, head, len(step)):
+        del changes[0]
     return [*imports, *draft.edits(file.tree, changes)]
+
+
+def _goes_on(tree: Tree, statement: ast.stmt, head: ast.stmt, step: int) -> bool:
+    """Whether a statement stands right below a `with` of the same objects, whose lines go one step further in."""
+    suite = tree.siblings(statement)
+    above = suite[suite.index(statement) - 1] if suite.index(statement) else None
+    if not isinstance(above, ast.With) or not isinstance(head, ast.With):
+        return False
+    is_next = above.end_lineno == statement.lineno - 1 and above.body[0].lineno > above.lineno
+    is_aligned = above.body[0].col_offset == statement.col_offset + step
+    return is_next and is_aligned and [*map(ast.unparse, above.items)] == [*map(ast.unparse, head.items)]
 
 
 def delete(file: File, proposal: Proposal) -> list[Edit]:

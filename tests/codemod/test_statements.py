@@ -1,7 +1,9 @@
 import pytest
 
+from stablelint.codemod.propose import propose
+from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Binding
-from tests.codemod.support import proposal, rewritten, withheld
+from tests.codemod.support import diagnostic, proposal, rewritten, withheld
 
 STEP = """\
 import torch
@@ -231,3 +233,26 @@ def test_a_statement_that_is_too_long_for_its_line_is_opened_at_its_last_bracket
         "        torch.finfo(first_denominator.dtype).eps * 1000 + first_offset\n"
         "    )\n    return 1 / first_denominator\n"
     ) in rewritten(source, change)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("with c():\n    g()\ny = f(x)\n", "with c():\n    g()\n    y = f(x)\n"),
+        ("with d():\n    g()\ny = f(x)\n", "with d():\n    g()\nwith c():\n    y = f(x)\n"),
+        ("with c():\n    g()\n\ny = f(x)\n", "with c():\n    g()\n\nwith c():\n    y = f(x)\n"),
+        ("with c(): g()\ny = f(x)\n", "with c(): g()\nwith c():\n    y = f(x)\n"),
+    ],
+)
+def test_a_statement_goes_on_with_the_block_right_above_it(before: str, after: str) -> None:
+    assert rewritten(before, proposal(before, "f(x)", "c()", kind="wrap")) == after
+
+
+def test_statements_that_follow_on_each_other_are_put_under_one_with() -> None:
+    source = "y = f(x)\nz = g(\n    x\n)\n\nw = h(x)\n"
+    wrapped = [proposal(source, part, "c()", kind="wrap") for part in ("f(x)", "g(\n    x\n)", "h(x)")]
+    found = [propose(source.encode(), diagnostic(source, one)).fix for one in wrapped]
+    edits = [edit for fix in found if fix is not None for edit in fix.edits]
+    assert apply_edits(source.encode(), edits).decode() == (
+        "with c():\n    y = f(x)\n    z = g(\n        x\n    )\n\nwith c():\n    w = h(x)\n"
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from stablelint.codemod.text.source import SourceText
@@ -82,12 +83,28 @@ def apply_to_text(source: SourceText, edits: Iterable[Edit]) -> str:
             raise OverlappingEdits(f"two edits meet at line {other.span.start.row}")
     pieces: list[str] = []
     done = 0
-    for edit in ordered:
+    for edit in _in_one_block(ordered):
         start = source.offset(edit.span.start)
         pieces += [source.text[done:start], edit.content]
         done = source.offset(edit.span.end)
     pieces.append(source.text[done:])
     return "".join(pieces)
+
+
+def _in_one_block(ordered: Sequence[Edit]) -> Iterator[Edit]:
+    """The edits, less the heads of blocks that follow right on the lines of an equal one: one block holds both."""
+    head, row = "", 0  # of the last block, and the last of its lines that is moved in
+    for edit in ordered:
+        is_head = _is_insertion(edit) and edit.content.lstrip().startswith("with ")
+        if is_head and edit.content == head and row == edit.span.start.row - 1:
+            edit = edit._replace(content=re.split(r"[\r\n]", edit.content)[-1])
+        elif is_head:
+            head = edit.content
+        if is_head:
+            row = edit.span.start.row
+        elif _is_insertion(edit) and not edit.content.strip():
+            row = edit.span.start.row
+        yield edit
 
 
 def apply_edits(source: bytes, edits: Iterable[Edit]) -> bytes:
