@@ -9,7 +9,8 @@ from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.evidence.fact import lowers
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.syntax.names import called_name
-from stablelint.syntax.walk import children, nodes_in
+from stablelint.syntax.remembered import remembered
+from stablelint.syntax.walk import children
 
 
 @lowers
@@ -32,12 +33,20 @@ def _names_what_is_read(statement: ast.stmt, s: Subject) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     root = s.function.node if s.function is not None else s.module.source.tree
     names = {one.id for one in targets if isinstance(one, ast.Name)}
-    read = [one for one in nodes_in(root, ast.Name) if one.id in names and isinstance(one.ctx, ast.Load)]
-    return (
-        len(names) == len(targets)
-        and bool(read)
-        and all(any(map(_reads, _around(root, one))) for one in read)
-    )
+    return bool(names) and len(names) == len(targets) and names <= _only_shown(root)
+
+
+@remembered
+def _only_shown(root: ast.AST) -> frozenset[str]:
+    """The names of a function that are shown or compared wherever they are read."""
+    shown, others = set[str](), set[str]()
+    pending = [(root, False)]
+    for node, within in pending:  # grows while it is walked
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            (shown if within else others).add(node.id)
+        inside = within or _reads(node)
+        pending += [(child, inside) for child in children(node)]
+    return frozenset(shown - others)
 
 
 def _around(root: ast.AST, node: ast.AST) -> Iterator[ast.AST]:
