@@ -11,6 +11,7 @@ from stablelint.codemod.flow.effects import BUILTINS, is_pure_call
 from stablelint.codemod.flow.nodes import is_number, readers, root_name, stores
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
+from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax.names import last_name
 
@@ -35,6 +36,22 @@ def region_left(given: Definition) -> Iterator[str]:
             raise Withheld(f"`{given.name}` is computed outside of `{text}`, and the rewrite would not be")
         if not _GRADIENT.search(text):
             yield f"`{given.name}` is computed outside of `{text}`"
+
+
+def without_gradient(tree: Tree, node: ast.AST) -> bool:
+    """Whether a node stands in a block, or in a function under a decorator, in which no gradient is recorded."""
+    for link in tree.ancestors(node):
+        if isinstance(link.parent, ast.With) and link.field == "body":
+            off = [item.context_expr for item in link.parent.items]
+        elif isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            off = link.parent.decorator_list
+        else:
+            continue
+        if any(ast.unparse(one).removesuffix("()") in _REGIONS for one in off):
+            return True
+        if not isinstance(link.parent, ast.With):
+            break
+    return False
 
 
 def _contexts(block: ast.AST) -> str:

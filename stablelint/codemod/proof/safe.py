@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import Definition, definition, function_of
 from stablelint.codemod.flow.nodes import is_number, shown, unsigned
-from stablelint.codemod.proof.changes import change_between, kept_alive, region_left
+from stablelint.codemod.proof.changes import change_between, kept_alive, region_left, without_gradient
 from stablelint.codemod.templates.operand import parse_operand
 from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.text.law import same
@@ -81,6 +81,8 @@ class _Match:
             yield "errors are caught around it, and it may raise another one"
         if "softmax(" in self._proposal.template and "vmap" in self._tree.source.text:
             yield "under `vmap` autocast computes a softmax as its operand comes, and a logarithm in single precision"
+        if "torch.expm1(" in self._proposal.template and not without_gradient(self._tree, root):
+            yield "below -17 the gradient of expm1 is 0 in float32, and that of exp is not"
         yield from self._proposal.caveats
 
     def _visit(self, node: ast.AST) -> None:

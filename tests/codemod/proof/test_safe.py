@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from tests.codemod.differential.tried import fixed
 
@@ -211,3 +212,23 @@ def test_what_is_refuted_is_no_unsafe_fix_either(made: str, behind: str) -> None
     body = f"        p = {made}\n        {behind}\n        return torch.log(p)\n"
     source = f"import torch\n\n\nclass Model:\n{step}    def f(self, z):\n{body}"
     assert fixed(source, unsafe=True)[0] == source
+
+
+@pytest.mark.parametrize(
+    ("head", "is_safe"),
+    [
+        ("def f(x: torch.Tensor):\n    return ", False),
+        ("@torch.no_grad()\ndef f(x: torch.Tensor):\n    return ", True),
+        ("@torch.no_grad()\ndef f():\n    def g(x: torch.Tensor):\n        return ", False),
+        ("def f(x: torch.Tensor):\n    with torch.inference_mode():\n        return ", True),
+    ],
+)
+def test_expm1_takes_the_place_of_an_exponential_where_no_gradient_is_recorded(
+    head: str, is_safe: bool
+) -> None:
+    """The gradient of `expm1` far below 0 is 0, as PyTorch computes it, and that of `exp` is not."""
+    x = torch.tensor(-20.0, requires_grad=True)
+    assert torch.autograd.grad(x.expm1(), x)[0] == 0
+    assert torch.autograd.grad(x.exp() - 1, x)[0] > 0
+    source = f"import torch\n\n\n{head}torch.exp(x.float()) - 1\n"
+    assert ("torch.expm1(" in fixed(source, unsafe=False)[0]) is is_safe
