@@ -119,7 +119,7 @@ class Rewriter:
         if proposal.applicability is Applicability.UNSAFE:
             shown = self._alone or handled.only_shown(self._file.tree, proposal, edits)
             trust, caveat = (Applicability.DISPLAY, shown) if shown else (trust, caveat)
-        return Fix(trust, scales.promise(proposal, edits), tuple(edits), caveat)
+        return Fix(trust, scales.promise(self._file.tree.source, proposal, edits), tuple(edits), caveat)
 
     def _other(self, filename: str) -> Rewriter:
         """The rewriter of another file; raises Withheld where that may not be changed."""

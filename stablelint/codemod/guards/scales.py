@@ -23,6 +23,7 @@ from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.text.source import SourceText
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
@@ -63,15 +64,23 @@ _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
 _NOISE = ("randn_like", "randn")
-_MOVES = ("to", "cuda", "cpu", "type_as", "float", "double", "half")
+_MOVES = having("copy", "device", "cast")
 _OF_SCALES = ("Normal", "LogNormal", "Laplace", "normal")
 
 
-def promise(proposal: Proposal, edits: Sequence[Edit]) -> str:
-    """What a fix does: what the page of its rule says, or which bound is written in place of that of the page."""
+def promise(source: SourceText, proposal: Proposal, edits: Sequence[Edit]) -> str:
+    """What a fix does: what the page of its rule says, or which bound it writes in place of that of the page."""
+    own = [edit for edit in edits if edit.filename is None]
+    written = [(edit.content, source.text[slice(*map(source.offset, edit.span))]) for edit in own]
     others = {bound: said for bound, said in _PROMISES.items() if bound not in proposal.template}
-    written = (said for bound, said in others.items() if any(bound in edit.content for edit in edits))
-    return next(written, proposal.message)
+    return next(
+        (
+            said
+            for bound, said in others.items()
+            if any(made.count(bound) > before.count(bound) for made, before in written)
+        ),
+        proposal.message,
+    )
 
 
 def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:
@@ -129,9 +138,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             return replace(proposal, template=f"${operand}{_UNDER_SCALE}"), node
         radicand = _radicand(node)
         if exponent is None and radicand is not None and _is_scale(tree, node):
-            made = moved(
-                tree, proposal, operand, radicand
-            )  # behind the root its gradient would stay infinite
+            # Behind the root its gradient would stay infinite.
+            made = moved(tree, proposal, operand, radicand)
             return replace(made, template=f"${operand}{_UNDER_SCALE}"), radicand
         if exponent is not None:
             if _is_bounded_below(tree, exponent):
@@ -183,13 +191,10 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
 def _is_of_own(tree: Tree, divisor: ast.AST, spread: ast.expr) -> bool:
     """Whether values are divided by their own deviation: where they are all equal, 1 leaves them as they are."""
     above = tree.link(divisor).parent
-    taken = (
-        spread.func.value if isinstance(spread, ast.Call) and isinstance(spread.func, ast.Attribute) else None
-    )
-    if isinstance(spread, ast.Call) and spread.args and root_name(spread.func) == "torch":
-        taken = spread.args[0]
-    divides = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div) and above.right is divisor
-    return divides and taken is not None and same(getattr(above, "left", divisor), taken)
+    if not isinstance(above, ast.BinOp) or not isinstance(spread, ast.Call):
+        return False
+    operands = [getattr(spread.func, "value", None), *spread.args][root_name(spread.func) == "torch" :]
+    return isinstance(above.op, ast.Div) and above.right is divisor and same(above.left, operands[0])
 
 
 def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:

@@ -734,3 +734,16 @@ def f(mean: torch.Tensor, var: torch.Tensor):
     return Normal(mean, var.relu().sqrt())
 """
     assert "Normal(mean, var.relu().clamp_min(1e-18).sqrt())" in fixed(code, unsafe=True)[0]
+
+
+def test_a_bound_that_the_author_has_written_is_no_promise_of_the_fix() -> None:
+    code = """import torch
+
+
+def f(x: torch.Tensor):
+    return torch.log(1 + torch.exp(x.clamp_min(torch.finfo(x.dtype).tiny)))
+"""
+    found = propose_all(code.encode(), report(code, imports="").diagnostics)
+    assert ["softplus is this function without the overflow"] == [
+        one.fix.message for one in found if one.code == "SL205" and one.fix is not None
+    ]
