@@ -20,7 +20,7 @@ UNSCALED = "unscaled"
 DEFAULT = "default"
 """The project makes its tensors in float16 where no type is named."""
 
-_HALF = re.compile(rb"float16|\.half\(|autocast|fp16|bf16|GradScaler")
+_HALF = re.compile(rb"float16|\.half\(|\btorch\.half\b|autocast|fp16|bf16|GradScaler")
 _COMMENT_OR_TEXT = re.compile(
     rb"#[^\n]*|\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
 )

@@ -14,13 +14,13 @@ from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.imports import import_for, insertion
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Edit
+from stablelint.syntax.precision import shows_half
 
 # Functions of `torch` that `torch.nn.functional` holds as well.
 _IN_BOTH = ("softmax", "log_softmax")
 
 
 _DOUBLE = re.compile(r"\b(float64|double|DoubleTensor)\b")
-_HALF = re.compile(r"float16|\bhalf\b|autocast|fp16|bf16|GradScaler")
 _SCRIPTED = re.compile(r"\bjit\.(script|export|ignore)|\bis_scripting\(|\bScriptModule\b")
 
 
@@ -52,7 +52,7 @@ class File:
     @cached_property
     def is_half(self) -> bool:
         """Whether the file speaks of half precision."""
-        return _HALF.search(self.tree.source.text) is not None
+        return shows_half(self.tree.source.text.encode())
 
     def qualified(self, function: ast.expr) -> str | None:
         """The name of a function of an imported module, or None."""
