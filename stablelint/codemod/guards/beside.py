@@ -59,16 +59,17 @@ def disagrees(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None:
     if operand_of_clamp(proposal, node) is None:
         return None
     exponent, names = _names_beside(tree, proposal, node)
-    read = names or [ast.unparse(one) for one in _added_up(tree, proposal, exponent)]
-    return f"`{read[0]}` is read without the bound, too" if read else None
+    added = None if names else _added_up(tree, proposal, exponent)
+    read = names[0] if names else "" if added is None else ast.unparse(added)
+    return f"`{read}` is read without the bound, too" if read else None
 
 
-def _added_up(tree: Tree, proposal: Proposal, exponent: ast.expr) -> list[ast.expr]:
+def _added_up(tree: Tree, proposal: Proposal, exponent: ast.expr) -> ast.expr | None:
     """The exponent, its sign aside, where the function adds it up elsewhere: a determinant would be that of another map."""
     inner, operand = of_logarithm(exponent), operand_of_clamp(proposal, exponent)
     is_of_exponent = operand is not None and "math.log(" in proposal.template
     if not is_of_exponent or not isinstance(inner, ast.Name | ast.Subscript):
-        return []
+        return None
     within = set(ast.walk(exponent))
     read = (one for one in ast.walk(_scope(tree, exponent)) if isinstance(one, ast.Name | ast.Subscript))
     alike = (one for one in read if same(one, inner) and one not in within)
@@ -77,7 +78,7 @@ def _added_up(tree: Tree, proposal: Proposal, exponent: ast.expr) -> list[ast.ex
     adds = (
         one for one in signed if role_of(tree, one) == TERM or applied(tree, one, "sum", "mean") is not None
     )
-    return [inner] if any(True for _ in adds) else []
+    return inner if any(True for _ in adds) else None
 
 
 def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Proposal, ast.expr]]:
