@@ -744,6 +744,6 @@ def f(x: torch.Tensor):
     return torch.log(1 + torch.exp(x.clamp_min(torch.finfo(x.dtype).tiny)))
 """
     found = propose_all(code.encode(), report(code, imports="").diagnostics)
-    assert ["softplus is this function without the overflow"] == [
-        one.fix.message for one in found if one.code == "SL205" and one.fix is not None
+    assert [one.fix.message for one in found if one.code == "SL205" and one.fix is not None] == [
+        "softplus is this function without the overflow"
     ]
