@@ -20,6 +20,13 @@ BLOCK = (
     "    def forward(self, x):\n        return x + self.b(self.a(x))\n"
     "net = nn.Sequential(Block(2), nn.Conv2d(2, 3, 1), Block(3))\nnet(torch.ones(2, 2, 9, 9)).sum().backward()\n"
 )
+OF_CONFIG = (
+    HEAD
+    + "from dataclasses import dataclass\n@dataclass\nclass Config:\n    width: int = 4\n    depth: int = 2\n"
+    "class Net(nn.Module):\n    def __init__(self, config):\n        super().__init__()\n"
+    "        self.layers = nn.ModuleList(nn.Linear(3, config.width) for _ in range(config.depth))\n"
+    "        self.head = nn.Linear(config.width, 2)\n"
+)
 CASES = {
     "the convolution of a block that does not keep the size, in all blocks": (
         BLOCK,
@@ -79,6 +86,34 @@ CASES = {
         "        self.layers = nn.ModuleList(nn.Linear(width, width, bias) for _ in range(depth))\n"
         "net = Deep(2)\nnet.load_state_dict(Deep(4, 3, False).state_dict())\n",
         "Deep(4, bias=False, depth=3) in line 9 passes",
+    ),
+    "a model of a configuration, which was saved of another": (
+        OF_CONFIG + "def loaded(state):\n    config = Config(depth=1)\n    net = Net(config)\n"
+        "    net.load_state_dict(state)\n    return net\nloaded(Net(Config(8, 1)).state_dict())\n",
+        "Config(depth=1, width=8) in line 16 passes",
+    ),
+    "the same, which the state comes with": (
+        OF_CONFIG + "config = Config()\nsaved = {'config': Config(8), 'net': Net(Config(8)).state_dict()}\n"
+        "net = Net(config)\nnet.load_state_dict(saved['net'])\n",
+        "Net(saved['config']) in line 17 passes",
+    ),
+    "a configuration in another one": (
+        OF_CONFIG + "from types import SimpleNamespace\n"
+        "class Run:\n    def __init__(self, given):\n        self.net = Net(given.net)\n"
+        "state = Run(SimpleNamespace(net=Config(8))).net.state_dict()\n"
+        "whole = SimpleNamespace(net=Config())\nrun = Run(whole)\nrun.net.load_state_dict(state)\n",
+        "given.net.width = 8 before line 18 passes",
+    ),
+    "a dictionary that is handed on by name": (
+        NET + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\n"
+        "given = {'d': 5}\nnet = Net(**given)\nnet.load_state_dict(Net(8).state_dict())\n",
+        "{'d': 8} in line 9 passes",
+    ),
+    "a model that an object made of what it was given": (
+        NET + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\n"
+        "class Run:\n    def __init__(self, d=5):\n        self.net = Net(d)\n"
+        "run = Run()\nrun.net.load_state_dict(Net(8).state_dict())\n",
+        "Run(d=8) in line 12 passes",
     ),
     "what is filled, and is as large as another": (
         HEAD

@@ -122,6 +122,13 @@ class Origins:
                 )
                 for step in (one for one in reversed(steps) if one.value is not None and not one.bare):
                     return innermost(step.value, step.scope, type(module)) if step.value is not None else None
+        for owner in (each for one in self.frames[::-1] if one.mine for each in one.frame.f_locals.values()):
+            own = {} if isinstance(owner, nn.Module | type) else getattr(owner, "__dict__", {})
+            for key in (key for key, value in own.items() if value is module):
+                statement, code = in_class(owner, key) or (None, None)
+                made = value_for(statement, key) if statement is not None else None
+                if made is not None and code is not None:
+                    return innermost(made, self._method(owner, code), type(module))
         for frame in (one for one in self.frames if one.mine):
             match node_at(frame.site):  # one that is called where it is made
                 case ast.Call(ast.Call() as call) if makes(call, self._scope(frame), type(module)):

@@ -68,10 +68,10 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
         )
     yield ast.unparse(anew), Edit.of(call, places[0].filename, ast.unparse(anew))
     for name, value in setting.changed if len(setting.changed) == 1 else ():
-        yield from _around(given.get(name), places, before.get(name), value)
+        yield from around(given.get(name), places, before.get(name), value)
 
 
-def _around(node: ast.expr | None, places: Places, before: Any, value: Any) -> Iterator[_Told]:
+def around(node: ast.expr | None, places: Places, before: Any, value: Any) -> Iterator[_Told]:
     """Edits of what the function around a call was given for an argument of that call, and so on outwards."""
     function = function_at(places[0])
     if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
@@ -85,13 +85,15 @@ def _around(node: ast.expr | None, places: Places, before: Any, value: Any) -> I
     if isinstance(outer, ast.Call) and not any(isinstance(one, ast.Starred) for one in outer.args):
         given = dict(zip(taken, outer.args, strict=False))
         given |= {one.arg: one.value for one in outer.keywords if one.arg}
-    if isinstance(outer, ast.Call) and node.id in given:
-        anew = copy.deepcopy(outer)
+    default = default_in(function, node.id)
+    if isinstance(outer, ast.Call) and (node.id in given or default is not None):
+        anew, value_there = copy.deepcopy(outer), given.get(node.id, ast.Constant(before))
         named = dict(zip(taken, anew.args, strict=False)) | {str(one.arg): one.value for one in anew.keywords}
-        give(anew, named, node.id, written(given[node.id], before, value))
+        give(anew, named, node.id, written(value_there, before, value))
         yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
-        yield from _around(given[node.id], places[1:], before, value)
-    elif (default := default_in(function, node.id)) is not None:
+    if node.id in given:
+        yield from around(given[node.id], places[1:], before, value)
+    elif default is not None:
         yield f"{node.id}={value!r}", Edit.of(default, places[0].filename, repr(value))
 
 

@@ -9,6 +9,7 @@ import math
 import os
 import pickle
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -16,16 +17,21 @@ from torch import nn
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.crash.provenance.scopes import makes
-from stablelint.runtime.crash.repairs.constructors import give
+from stablelint.runtime.crash.provenance.history import makers
+from stablelint.runtime.crash.provenance.scopes import Scope, makes
+from stablelint.runtime.crash.provenance.statements import default_of
+from stablelint.runtime.crash.repairs.configured import Configured, Path, entries, with_entry
+from stablelint.runtime.crash.repairs.constructors import around, give
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import by_edit, likely
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.process.confined import confine
 from stablelint.runtime.process.copies import can_copy, said_by_copy
+from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 
 _SECONDS = 4.0  # for all models that are built
+_DEPTH = 2  # of configurations in configurations
 _SEVERAL = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 Shapes = dict[str, tuple[int, ...]]
 
@@ -46,66 +52,126 @@ def rebuilt(
     call, scope = scene.origins.maker(whole) or (None, None)
     if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(whole)):
         return [], []
-    kind, given = type(whole), _arguments(call, scope.names, type(whole))
+    kind, given = type(whole), _arguments(call, scope, type(whole))
     said = said_by_copy(lambda: pickle.dumps(_fitting(kind, given, wanted)), _SECONDS) if can_copy() else b""
-    changed: dict[str, int] = pickle.loads(said) if said else {}
+    changed: dict[Path, int] = pickle.loads(said) if said else {}
+    if (found := _configured(scene, call, scope, given, changed)) is not None:
+        return next(filter(None, (likely(scene, [one]) for one in found.ways())), []), [*found.origins()]
     anew, (other, _) = copy.deepcopy(call), scene.origins.maker(like) or (None, None)
     taken = given_by_name(other, scope.names, kind) if isinstance(other, ast.Call) else {}
-    for name, value in changed.items():
+    for (name, *_), value in changed.items():
         text = taken.get(name, call)
         same = value_of(text, scope.names) == value
         give(anew, given_by_name(anew, scope.names, kind), name, text if same else ast.Constant(value))
-    edit = Edit.of(call, scope.code.co_filename, ast.unparse(anew))
-    told = likely(scene, [by_edit(scene, edit)]) if changed else []
-    places = [(one, at) for one in changed for at in scene.origins.of_setting(whole, one)[-1:]]
+    edits = [by_edit(scene, Edit.of(call, scope.code.co_filename, ast.unparse(anew)))] if changed else []
+    for (name, *_), value in changed.items() if len(changed) == 1 else ():
+        node, calls = given_by_name(call, scope.names, kind).get(name), makers(scene).get(id(whole), ())[1:]
+        outer = around(node, calls, given[name], value) if calls else ()
+        edits = [*(replace(by_edit(scene, one), text=text) for text, one in outer), *edits]
+    tried = (likely(scene, [one]) for one in edits)
+    told = next(filter(None, tried), [])
+    places = [(one, at) for one, *_ in changed for at in scene.origins.of_setting(whole, one)[-1:]]
     return told, [(f"{name} is {given[name]} from here", at) for name, at in places]
 
 
-def _arguments(call: ast.Call, names: dict[str, Any], kind: type) -> dict[str, Any]:
+def _configured(
+    scene: Scene, call: ast.Call, scope: Scope, given: dict[str, Any], changed: dict[Path, int]
+) -> Configured | None:
+    """The one configuration that holds all arguments that are to be others; None where a call tells them itself."""
+    for node in _spread(call):
+        held = _value(node, scope)
+        if changed and all(path[0] in entries(held) for path in changed):
+            return Configured(scene, scope, call, node, held, changed)
+    names = [path[0] for path in changed if len(path) > 1]
+    taken = given_by_name(call, scope.names)
+    if len({*names}) != 1 or len(names) < len(changed) or names[0] not in taken:
+        return None
+    wanted = {path[1:]: value for path, value in changed.items()}
+    return Configured(scene, scope, call, taken[names[0]], given[names[0]], wanted)
+
+
+def _spread(call: ast.Call) -> list[ast.expr]:
+    """What a call hands on as named arguments."""
+    return [one.value for one in call.keywords if one.arg is None]
+
+
+def _value(node: ast.expr, scope: Scope) -> Any:
+    """The value of an expression, of the arguments of its function as far as it is known what that was given."""
+    unknown = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {*scope.names}
+    return value_of(node, {**scope.names, **{name: _of_argument(name, scope) for name in unknown}})
+
+
+def _of_argument(name: str, scope: Scope) -> Any:
+    if (given := scope.argument(name)) is not None:
+        return _value(*given)
+    default = default_of(parse_file(scope.code.co_filename) or ast.Module([], []), scope.code, name)
+    return UNKNOWN if default is None else value_of(default, scope.names)
+
+
+def _arguments(call: ast.Call, scope: Scope, kind: type) -> dict[str, Any]:
     """What a class is given for its arguments, or has for them by default; nothing where a part of that is unknown."""
-    taken, written = inspect.signature(kind).parameters, given_by_name(call, names, kind)
+    taken, written = inspect.signature(kind).parameters, given_by_name(call, scope.names, kind)
     values = {name: one.default for name, one in taken.items() if one.kind not in _SEVERAL}
-    values |= {name: value_of(one, names) for name, one in written.items()}
+    values |= {name: _value(one, scope) for name, one in written.items()}
+    for one in _spread(call):
+        values |= entries(_value(one, scope))
     unknown = any(one is UNKNOWN or one is inspect.Parameter.empty for one in values.values())
     return {} if unknown else values
 
 
-def _fitting(kind: type, given: dict[str, Any], wanted: Shapes) -> dict[str, int]:
+def _fitting(kind: type, given: dict[str, Any], wanted: Shapes) -> dict[Path, int]:
     """In the copy: the arguments that are to be others, each the one with which most entries have the sizes of a state."""
     confine(os.devnull)
     torch.set_num_threads(1)  # the threads of the original are not in the copy
     for device in ("meta", "cpu"):
-        changed, left = dict[str, int](), _differing(kind, given, wanted, device)
+        now, changed, left = given, dict[Path, int](), _differing(_built(kind, given, device), wanted)
         while 0 < left < math.inf:
-            now = {**given, **changed}
-            ways = [*_others(now, wanted)]
-            counts = [_differing(kind, {**now, name: value}, wanted, device) for name, value in ways]
+            ways = [*_others(kind, now, wanted, device)]
+            counts = [_differing(_built(kind, now, device, *one), wanted) for one in ways]
             fewest = min(counts, default=math.inf)
             if fewest >= left:
                 return {}
-            name, value = ways[counts.index(fewest)]
-            changed[name], left = value, fewest
+            path, value = ways[counts.index(fewest)]
+            changed[path], now, left = value, with_entry(now, path, value), fewest
         if left < math.inf:
             return changed
     return {}
 
 
-def _others(given: dict[str, Any], wanted: Shapes) -> Iterator[tuple[str, int]]:
-    """Other values of arguments: a switch turned, a size of the state, or how many of its layers are numbered."""
+def _others(kind: type, given: dict[str, Any], wanted: Shapes, device: str) -> Iterator[tuple[Path, int]]:
+    """Other values of arguments, and of entries of what is given, that change sizes.
+
+    A switch is turned, a number is a size of the state, or how many of its layers are numbered.
+    """
     sizes = {size for shape in wanted.values() for size in shape}
     counts = {int(part) + 1 for key in wanted for part in key.split(".") if part.isdigit()}
-    for name, value in given.items():
+    built = _built(kind, given, device)
+    for path, value in _leaves(given):
         if type(value) is bool:
-            yield name, not value
-        elif type(value) is int:
-            yield from ((name, one) for one in sorted(sizes | counts) if one != value)
+            yield path, not value
+        elif type(value) is int and _built(kind, given, device, path, 2 * value) != built:
+            yield from ((path, one) for one in sorted(sizes | counts) if one != value)
 
 
-def _differing(kind: type, given: dict[str, Any], wanted: Shapes, device: str) -> float:
-    """How many entries of a model built so are not those of a state; infinity where it cannot be built."""
+def _leaves(given: object, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for name, value in entries(given).items():
+        yield (*path, name), value
+        yield from _leaves(value, (*path, name)) if len(path) < _DEPTH else ()
+
+
+def _built(
+    kind: type, given: dict[str, Any], device: str, path: Path = (), value: object = None
+) -> Shapes | None:
+    """The sizes of a model built so, with another value at a path; None where it cannot be."""
     try:
         with torch.device(device):
-            built = shapes_of(kind(**given).state_dict())
+            return shapes_of(kind(**(with_entry(given, path, value) if path else given)).state_dict())
     except Exception:  # whatever the program raises
+        return None
+
+
+def _differing(built: Shapes | None, wanted: Shapes) -> float:
+    """How many entries of a model are not those of a state; infinity where it cannot be built."""
+    if built is None:
         return math.inf
     return sum(built.get(key) != wanted.get(key) for key in {*built, *wanted})
