@@ -502,6 +502,13 @@ train(critic, nn.Linear(2, 2)(torch.ones(4, 2)), torch.optim.SGD(critic.paramete
         "torch.no_grad()",
     ),
     Crash(
+        "parameters of a model that a dictionary holds",
+        TRAIN + "fast = dict(model.named_parameters())\nfor name in fast:\n    fast[name] -= 0.1\n",
+        "leaf-in-place",
+        ("fast[name] is model[0].weight, which asks", "fast = dict(model.named_parameters())"),
+        "fast[name] = fast[name] - 0.1",
+    ),
+    Crash(
         "an exception in a worker",
         LOADER.replace("ITEM", "return torch.ones(3)[index]").replace("WORKERS", "1"),
         "data",
