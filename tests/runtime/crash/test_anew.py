@@ -59,7 +59,7 @@ CASES = {
         "    for name, slope in zip(fast, slopes):\n        fast[name] -= 0.1 * slope\n"
         "    total = total + torch.func.functional_call(net, fast, (x,)).sum()\ntotal.backward()\n",
         "fast[name] = fast[name] - 0.1 * slope passes",
-        "net[0].weight asks for gradients",
+        "net[0].weight, which asks for gradients",
     ),
     "an advantage that the critic's step has made old": (
         HEAD
@@ -361,7 +361,7 @@ CASES = {
         HEAD + "net, x = nn.Linear(2, 1), torch.ones(4, 2)\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
         "old, gain = net(x), net(x).tanh()\nfor _ in range(3):\n    ratio = (net(x) - old).exp()\n"
         "    term = ratio * gain\n    loss = term.mean()\n    steps.zero_grad()\n    loss.backward()\n    steps.step()\n",
-        "old.detach() and gain.detach() in the loop of line 8 pass",
+        "old.detach() and gain.detach() in lines 9 and 10 pass",
         "",
     ),
     "samples of which a part is to stay a list": (

@@ -67,6 +67,12 @@ CASES = {
         "x, index = sample()\nscores = nn.Linear(2, 2)(x)\nscores.gather(1, index).sum().backward()\n",
         "np.zeros((4, 1), np.int64) in line 6 passes",
     ),
+    "an index of whole numbers that NumPy made, where the array is made a tensor": (
+        HEAD + "import numpy as np\ndef edges():\n    found = np.array([[0, 1], [1, 0]], dtype=np.int32)\n"
+        "    return torch.from_numpy(found)\nto = edges()[1]\nx = torch.ones(2, 16)\n"
+        "index = to[:, None].expand_as(x)\ntorch.zeros(2, 16).scatter_add(0, index, x)\n",
+        "torch.from_numpy(found).long() in line 8 passes",
+    ),
     "a model of another width than was saved": (
         NET
         + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\ndef loaded(state):\n    net = Net()\n"

@@ -202,7 +202,9 @@ def _all_detached(scene: Scene, nodes: set[int]) -> Iterator[Repair]:
     if at is not None and loop is not None and read:
         edits = tuple(Edit.of(one, at.filename, f"{one.id}.detach()") for one in read)
         text = " and ".join(dict.fromkeys(one.text for one in edits))
-        yield Repair(text, None, revisions=edits, where=f" in the loop of line {loop.lineno}")
+        rows = [*dict.fromkeys(str(one.span[0]) for one in edits)]
+        where = f" in line{'s' * (len(rows) > 1)} {' and '.join(rows)}"
+        yield Repair(text, None, revisions=edits, where=where)
 
 
 def _detached(name: str, scene: Scene) -> str:

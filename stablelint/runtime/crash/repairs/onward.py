@@ -247,25 +247,29 @@ def cast_of(repair: Repair) -> tuple[str, torch.dtype, str] | None:
 
 
 def _told_there(scene: Scene, repair: Repair) -> Iterator[Repair]:
-    """A cast where an operand comes from: where its dtype is told, or an array of doubles is made a tensor."""
+    """A cast where an operand comes from: where its dtype is told, or an array that has it is made a tensor."""
     cast, user = cast_of(repair), scene.user
     node = ast.parse(cast[0], mode="eval").body if cast is not None else None
     value = value_of(node, user.names) if node is not None and user is not None else None
     if cast is None or user is None or node is None or not isinstance(value, torch.Tensor):
         return
-    own, (_, to, template) = dtype_name(value.dtype), cast
+    own, to = dtype_name(value.dtype), cast[1]
     ways = scene.origins.expressions(user, node)[::-1]
     calls = ((one, file) for whole, file in ways for one in ast.walk(whole) if isinstance(one, ast.Call))
     for call, filename in calls:
-        names, given = scene.globals_of(filename), (*call.args, *(one.value for one in call.keywords))
+        given = (*call.args, *(one.value for one in call.keywords))
         for kind in (one for one in given if isinstance(one, ast.Attribute)):
-            told = value_of(kind, names)
+            told = value_of(kind, scene.globals_of(filename))
             if getattr(told, "__name__", str(told).removeprefix("torch.")) == own:
                 anew = ast.unparse(ast.Attribute(kind.value, dtype_name(to)))
                 edit = Edit.of(call, filename, ast.unparse(call).replace(ast.unparse(kind), anew))
                 yield Repair(edit.text, None, "cast", revisions=(edit,), where=line_of(scene, edit))
-        if own == "float64" and converted(call, names) is not None:
-            yield as_of(scene, template, call, filename)
+    past = history(scene)
+    way = past.way(cast[0], _like(past, cast[0], "cast")) if past is not None else []
+    for at in (one.at for one in way[-1:] if one.at is not None):
+        made, names = expression_at(at) or ast.Constant(None), scene.globals_of(at.filename)
+        if any(isinstance(one, ast.Name) for one in ast.walk(converted(made, names) or ast.Pass())):
+            yield as_of(scene, cast[2], made, at.filename)
 
 
 def _given_on(calls: tuple[Location, ...]) -> list[Location]:
