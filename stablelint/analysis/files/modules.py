@@ -155,6 +155,16 @@ class FunctionInfo:
         return {**named, **own}
 
     @cached_property
+    def normalizers(self) -> frozenset[str]:
+        """What it reads a running mean and a running variance of, as `ast.dump` writes it."""
+        read = [one for one in descendants(self.node) if isinstance(one, ast.Attribute)]
+        means, variances = (
+            {ast.dump(one.value) for one in read if one.attr == name}
+            for name in ("running_mean", "running_var")
+        )
+        return frozenset(means & variances)
+
+    @cached_property
     def lent(self) -> frozenset[str]:
         """The names of what it hands to functions of other files, and to objects."""
         away = given_away(self.calls, self.module.imports, self.module.classes)

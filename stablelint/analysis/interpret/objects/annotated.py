@@ -55,6 +55,12 @@ def is_known_layer(value: Value, frame: Frame) -> bool:
     return any(map(is_class_of_layers, named))
 
 
+def keeps_statistics(node: ast.AST, frame: Frame) -> bool:
+    """Whether an attribute is of a normalization layer, both of whose running statistics the function reads."""
+    normalizers = frame.function.normalizers if frame.function is not None else ()
+    return isinstance(node, ast.Attribute) and bool(normalizers) and ast.dump(node.value) in normalizers
+
+
 def _named_by(annotation: ast.expr | None, target: Value, frame: Frame) -> Iterator[tuple[Value, Assumption]]:
     quiet = quiet_frame(target.module or frame.module, frame)
     for named in classes_named(annotation):

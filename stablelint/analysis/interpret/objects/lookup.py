@@ -12,7 +12,12 @@ from stablelint.analysis.files.passing import WRITTEN, target_of
 from stablelint.analysis.files.stars import bound_by_star
 from stablelint.analysis.interpret.calls.elsewhere import passed_elsewhere
 from stablelint.analysis.interpret.objects import classes
-from stablelint.analysis.interpret.objects.annotated import annotated_objects, is_known_layer, passed_objects
+from stablelint.analysis.interpret.objects.annotated import (
+    annotated_objects,
+    is_known_layer,
+    keeps_statistics,
+    passed_objects,
+)
 from stablelint.analysis.interpret.objects.definitions import class_value, function_value
 from stablelint.analysis.interpret.objects.lineage import keeps_of_layer
 from stablelint.analysis.interpret.operations import arrays, distributions
@@ -284,7 +289,7 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         )
     key = frame.graph.part("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
-    if attr in _OF_LAYERS and is_known_layer(base, frame):
+    if attr in _OF_LAYERS and (is_known_layer(base, frame) or keeps_statistics(node, frame)):
         return _of_layer(value, attr, node)
     return _of_parameter(base, attr, node, value, frame)
 

@@ -59,6 +59,16 @@ def test_what_a_layer_keeps_is_assumed_to_be_as_its_constructor_makes_it(
 
 
 @pytest.mark.parametrize(
+    ("mean", "is_assumed"), [("bn.running_mean", True), ("b.running_mean", False), ("bn.weight", False)]
+)
+def test_a_thing_with_both_running_statistics_is_taken_for_a_normalization_layer(
+    mean: str, is_assumed: bool
+) -> None:
+    program = f"def fuse(x, bn, b):\n    return (x - {mean}) / torch.sqrt(bn.running_var + bn.eps)\n"
+    assert ((unmet(program) == []) and bool(assumed(program))) == is_assumed
+
+
+@pytest.mark.parametrize(
     ("base", "more", "is_assumed"),
     [
         ("nn.BatchNorm2d", "", True),
