@@ -36,6 +36,8 @@ _OF_BASE = ".clamp(max=44.0)"  # the square of the exponential is still finite
 # smaller variance than latent diffusion allows, exp(-30), can be meant.
 _OF_VARIANCE = ".clamp(-80.0, 20.0)"
 _OF_STD = ".clamp(-40.0, 20.0)"
+# The gradient of a quotient divides by the square of its divisor.
+_OF_DIVISOR = {_OF_VARIANCE: ".clamp(-40.0, 20.0)", _OF_STD: ".clamp(-20.0, 20.0)"}
 _UNDER_SCALE = ".clamp_min(1e-18)"  # of whose root the reciprocal's square is finite
 _OF_DENOMINATOR = ".clamp_min(-44.0)"  # the reciprocal of the exponential's square is still finite
 _LEAST = {
@@ -46,11 +48,13 @@ _LEAST = {
 _OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
 _PROMISES = {
     _OF_VARIANCE: "keep the logarithm of the variance between -80 and 20, where it and its reciprocal are finite",
-    _OF_STD: "keep the logarithm of the scale between -40 and 20, where the reciprocal of its square is finite",
+    _OF_STD: "keep the logarithm of the scale or variance between -40 and 20, where the squared reciprocal is finite",
+    ".clamp(-20.0, 20.0)": "keep the logarithm of the scale between -20 and 20, where its density's gradient is finite",
     _OF_RATIO: "keep the argument below 20, where the exponential is 5e8",
     _OF_BASE: "keep the argument below 44, where the square of the exponential is finite",
     ".clamp_min(-80.0)": "keep the logarithm of the variance above -80, where its reciprocal is finite",
-    ".clamp_min(-40.0)": "keep the logarithm of the scale above -40, where the reciprocal of its square is finite",
+    ".clamp_min(-40.0)": "keep the logarithm of the scale or variance above -40, where the squared reciprocal is finite",
+    ".clamp_min(-20.0)": "keep the logarithm of the scale above -20, where its density's gradient is finite",
     _OF_DENOMINATOR: "keep the exponent above -44, where the square of the reciprocal is finite",
     _LEAST["rsqrt"]: "keep the exponent above -58, where the gradient of the reciprocal root is finite",
     _OF_RADICAND: "keep the exponent above -87, where the exponential is a normal number",
@@ -65,7 +69,8 @@ _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
 _NOISE = ("randn_like", "randn")
 _MOVES = having("copy", "device", "cast")
-_OF_SCALES = ("Normal", "LogNormal", "Laplace", "normal")
+_DENSITIES = ("Normal", "LogNormal", "Laplace")
+_OF_SCALES = (*_DENSITIES, "normal")
 
 
 def promise(source: SourceText, proposal: Proposal, edits: Sequence[Edit]) -> str:
@@ -256,6 +261,7 @@ def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
     inner = of_logarithm(exponent)
     is_variance = halved(exponent) is not None or words.names_a_variance(title(inner))
     limits = _OF_VARIANCE if is_variance else _OF_STD
+    limits = _OF_DIVISOR[limits] if _divides(tree, exponent) else limits
     sides = {*_author_sides(tree, inner), *(["min"] if _is_bounded_below(tree, inner) else [])}
     overflows = ".clamp(max=" in proposal.template
     if sides >= {"min", "max"} or ("max" if overflows != _is_negative(exponent) else "min") in sides:
@@ -264,6 +270,24 @@ def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
     return (
         f".clamp_min({least})" if "max" in sides else f".clamp(max={greatest})" if "min" in sides else limits
     )
+
+
+def _divides(tree: Tree, exponent: ast.expr) -> bool:
+    """Whether an exponential of it is a divisor, or the scale of a distribution, whose density divides by its square."""
+    inner, function = of_logarithm(exponent), function_of(tree, exponent)
+    read = readers(function, inner.id) if isinstance(inner, ast.Name) and function is not None else []
+    exponents = [exponent, *(above for one in read for above in _multiples(tree, one))]
+    made = [one for each in exponents for one in _exponentials(tree, each)]
+    return any(role_of(tree, one) in QUOTIENTS or _is_scale(tree, one, _DENSITIES) for one in made)
+
+
+def _multiples(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:
+    """A node, and the sums and products around it."""
+    yield node
+    for link in tree.ancestors(node):
+        if not isinstance(link.parent, ast.BinOp | ast.UnaryOp):
+            break
+        yield link.parent
 
 
 def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
@@ -436,10 +460,12 @@ def _is_noise(node: ast.expr) -> bool:
     return last_name(node.func) in _NOISE or (moved and _is_noise(getattr(node.func, "value", node)))
 
 
-def _is_scale(tree: Tree, node: ast.expr) -> bool:
+def _is_scale(tree: Tree, node: ast.expr, of: Sequence[str] = _OF_SCALES) -> bool:
     """Whether a node is the scale of a distribution, or a factor of it: any argument but the first, which is its mean."""
     for link in list(tree.ancestors(node))[:2]:
         if isinstance(link.parent, ast.Call):
             is_mean = link.field == "args" and link.index == 0
-            return last_name(link.parent.func) in _OF_SCALES and not is_mean
+            return last_name(link.parent.func) in of and not is_mean
+        if isinstance(link.parent, ast.BinOp) and isinstance(link.parent.op, ast.Pow):
+            break
     return False
