@@ -18,6 +18,7 @@ from stablelint.analysis.values.families import CONDITIONS
 from stablelint.analysis.values.indexing import PAIR
 from stablelint.analysis.values.masks import total_of_some
 from stablelint.analysis.values.relations.maxima import peaks
+from stablelint.analysis.values.relations.rows import of_own_rows
 from stablelint.analysis.values.selections import can_be_empty, filled_if, keeps_rows
 from stablelint.analysis.values.state import Frame, State
 from stablelint.analysis.values.value import (
@@ -400,7 +401,8 @@ def _narrow(operands: Mapping[str, Value], ranges: Mapping[str, Interval]) -> Ma
 
 def _of_as_many(op: str, operands: Mapping[str, Value], interval: Interval, frame: Frame) -> Interval:
     """A total of what has an element that is not 0 is not 0; that of a selection may be one of none."""
-    operand = operands.get("input")
+    operand, own = operands.get("input"), of_own_rows(op, operands, interval)
+    interval = own[0] if own is not None and own[1] is None else interval
     if op in _PRODUCTS and any(can_be_empty(v, frame.state) for v in operands.values()):
         return interval.join(Interval.point(0.0))
     if op == "prod" and operand is not None and can_be_empty(operand, frame.state):

@@ -19,6 +19,7 @@ from stablelint.analysis.values.relations.results import (
     is_share,
     passed_through,
 )
+from stablelint.analysis.values.relations.rows import MEASURES_OF_ROWS, of_own_rows
 from stablelint.analysis.values.relations.squares import root_of, unscaled
 from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
@@ -120,6 +121,14 @@ def _difference(value: Value, operands: Operands, state: State) -> Belief | None
     return Belief(beside[0], Attained.NONE, Attained.COINCIDENCE, lies.assumptions, peak)
 
 
+def _of_own_rows(value: Value, operands: Operands, state: State) -> Belief | None:
+    """A measure of the rows in which it is not 0."""
+    found = of_own_rows(value.op, operands, value.interval)
+    if found is None or found[1] is None:
+        return None
+    return Belief(found[0], Attained.NONE, Attained.COINCIDENCE, (found[1],))
+
+
 def _of_matrix(value: Value, operands: Operands, state: State) -> Belief | None:
     """A sum along a side of a matrix, or a product with one."""
     found = in_matrix(value.op, operands)
@@ -132,7 +141,7 @@ def _total(value: Value, operands: Operands, state: State) -> Belief | None:
     counted = (about(whole) if "dim" in operands else stripped(whole)) if whole is not None else None
     given = counted.first if counted is not None and counted.op == "bincount" else None
     if given is None:
-        return _of_matrix(value, operands, state)
+        return _of_own_rows(value, operands, state) or _of_matrix(value, operands, state)
     if can_be_empty(given, state) or places_not_known(given, state) is not None:
         return None
     return _assumed(AT_LEAST_ONE, f"{given.name or 'what is counted'} is not empty")
@@ -366,6 +375,7 @@ def _quotient(value: Value, operands: Operands, state: State) -> Belief | None:
 
 
 _LAWS: Mapping[str, Law] = {
+    **dict.fromkeys(MEASURES_OF_ROWS, _of_own_rows),
     **dict.fromkeys(("cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits"), _entropy),
     "clamp": _between_bounds,
     **dict.fromkeys(("matmul", "einsum"), _of_matrix),
