@@ -130,7 +130,7 @@ class Examiner:
             "assumed": report.assumed,
             "consulted": {os.path.join(self._scope.root, p): text for p, text in report.consulted.items()},
             "passes": codec.encode_places(report.passes),
-            "asks": sorted(report.asks),
+            "asks": codec.encode_asks(report.asks),
             "received": codec.encode_places(_rested_on(self._received.get(path, {}), report)),
         }
         return {key: value for key, value in entry.items() if value}

@@ -16,7 +16,14 @@ from stablelint.syntax.precision import FACTS, SCOPED, program_of, shows, speaks
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.kept.cache import Cache
-from stablelint.workspace.kept.codec import Answer, DamagedError, Json, read
+from stablelint.workspace.kept.codec import (
+    Answer,
+    DamagedError,
+    Json,
+    encode_asks,
+    line_of,
+    read,
+)
 
 _PRIVATE_CALL = re.compile(rb"\.(_[A-Za-z0-9_]+)\(")
 _ITSELF = (b"self", b"cls")
@@ -63,14 +70,23 @@ def is_fact(place: Place) -> bool:
 
 def received_by_file(answers: Mapping[str, Answer], passed: Passes) -> dict[str, Passes]:
     """By file, what is passed to the places that it asks about."""
-    received = {path: {p: passed[p] for p in a.asks if p in passed} for path, a in answers.items()}
-    return {path: known for path, known in received.items() if known}
+    known: defaultdict[str, dict[str, Place]] = defaultdict(dict)
+    for place in passed:
+        path, line = line_of(place)
+        known[path][line] = place
+    received: dict[str, Passes] = {}
+    for path, answer in answers.items():
+        lines = ((known[of], text.split("\n")) for of, text in answer.asks.items() if of in known)
+        places = [told[line] for told, asked in lines for line in told.keys() & asked]
+        if places:
+            received[path] = {place: passed[place] for place in places}
+    return received
 
 
 def holds(path: str, answer: Answer | None, received: Passes) -> bool:
     """Whether a file was told what it `received`; the rows of what it names no place of were left out."""
-    if answer is None:
-        return False
+    if answer is None or not (answer.received or received):
+        return answer is not None
     told, known = _that_counts(answer.received, path), _that_counts(received, path)
     if told.keys() != known.keys():
         return False
@@ -92,7 +108,7 @@ def guesses_of(
     for path in sorted(guesses) if len(files) > 1 else ():
         with suppress(OSError):
             data = Path(path).read_bytes() if not guesses[path].passes else b""
-            asked = {*_asked_by(path)} - known
+            asked = {*_facts_for(path)} - known
             told = {p for p in asked if speaks_for(root, path) and brings_torch(data) and shows(data, p[1])}
             known |= told
             places = [*told, *_called_of_objects(data)]
@@ -111,10 +127,10 @@ def _called_of_objects(data: bytes) -> set[Place]:
 def _last(file: Candidate, cache: Cache | None) -> Answer:
     """What the cache knows of a file as it was."""
     known = read_entry(cache.last(file.path), file.path) if cache is not None else None
-    return known or Answer(asks=_asked_by(file.path))
+    return known or Answer(asks=encode_asks(_facts_for(file.path)))
 
 
-def _asked_by(path: str) -> list[Place]:
+def _facts_for(path: str) -> list[Place]:
     """The places of facts that a file may ask for."""
     program = program_of(path)
     return [(program if fact in SCOPED else WHOLE, fact) for fact in FACTS]

@@ -16,7 +16,7 @@ from stablelint.workspace.examine import Examiner, prepare, setup, trivial_entry
 from stablelint.workspace.exchange import Exchange, guesses_of, holds, read_entry, received_by_file
 from stablelint.workspace.files.discover import Candidate, discover
 from stablelint.workspace.kept.cache import Cache
-from stablelint.workspace.kept.codec import Answer, Json, read
+from stablelint.workspace.kept.codec import Answer, Json, decode_asks, read
 from stablelint.workspace.result import CheckResult, collect
 from stablelint.workspace.session import Request
 
@@ -65,8 +65,10 @@ def _examine_all(
     with pool.Workers(partial(setup, request.scope), request.workers, prepare) as workers:
         for rounds_left in range(_ROUNDS, -1, -1):
             known = {**guesses, **answers}
-            asked = {place for answer in known.values() for place in answer.asks}
-            callers = callers or (around(known) if asked else None)
+            callers = callers or (around(known) if any(answer.asks for answer in known.values()) else None)
+            asked = (
+                {p for one in known.values() for p in decode_asks(one.asks)} if callers is not None else ()
+            )
             beyond = enumerate(callers.passes(asked) if callers is not None else ())
             exchange = Exchange({**{path: answer.passes for path, answer in known.items()}, **dict(beyond)})
             received = received_by_file(known, exchange.current())

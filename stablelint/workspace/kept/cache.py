@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -29,6 +28,7 @@ SHARDS = 8
 _CONTEXTS_KEPT = 6
 # A file written this recently may be written again within the resolution of its time stamp.
 _RACY_NS = 2_000_000_000
+_SHOWN = "\0"  # behind a path, marks what is kept of what the file shows
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# This folder holds a cache of stablelint.\n"
 
 
@@ -63,7 +63,7 @@ class _Shard:
     path: str
     stamp: int | None = None
     files: dict[str, Json] = field(default_factory=dict)  # modification time, size, digest, entry, key
-    lines: dict[str, bytes] = field(default_factory=dict)  # as they were read
+    lines: dict[str, str] = field(default_factory=dict)  # as they were read
     changed: set[str] = field(default_factory=set)
 
 
@@ -94,16 +94,8 @@ class Cache:
         consulted = entry.get("consulted") or {}
         if not isinstance(consulted, dict):
             return None
-        # All but few are as they were.
-        changed = [
-            (path, str(before)) for path, before in consulted.items() if not self._stands(path, str(before))
-        ]
-        if changed:
-            now = {path: self._current(path, before) for path, before in changed}
-            if None in now.values():
-                return None
-            self.put(file, self._digest_of(file.path), entry | {"consulted": consulted | now})
-        return entry
+        holds = all(self._stands(path, str(before)) for path, before in consulted.items())
+        return entry if holds else None
 
     def last(self, path: str) -> Json | None:
         """The entry of a file as it was when it was examined last, whatever has changed since."""
@@ -143,23 +135,20 @@ class Cache:
         return bool(known[0] == file.mtime_ns and known[1] == file.size)
 
     def _stands(self, path: str, before: str) -> bool:
-        """Whether a file that was consulted has the same content, or nothing has come into a folder that matters."""
+        """Whether a file that was consulted is the same for those who use it, or nothing has come into a folder that
+        matters."""
         known = self._standing.get((path, before))
         if known is None:  # many files consult the same
             if path.endswith(os.sep):
                 known = self._importable_in(path).isdisjoint(before.split(os.sep))
             else:
-                known = self._digest_of(path) == before.partition(" ")[0]
+                content, _, shown = before.partition(" ")
+                interface, _, names = shown.partition(" ")
+                known = self._digest_of(path) == content or (
+                    interface != "" and interface == self._shown_by(path, names)
+                )
             self._standing[path, before] = known
         return known
-
-    def _current(self, path: str, before: str) -> str | None:
-        """How a file looks that was consulted and has changed; None where it has for those who use it."""
-        _, _, shown = before.partition(" ")
-        interface, *names = shown.split(" ")
-        if not interface or interface != self._shown_by(path, names):
-            return None
-        return f"{self._digest_of(path)} {shown}"
 
     def _importable_in(self, folder: str) -> frozenset[str]:
         """The names of the modules, packages and plain folders in a folder."""
@@ -169,14 +158,25 @@ class Cache:
                 self._importable[folder] = frozenset(name.removesuffix(".py") for name in modules)
         return self._importable.get(folder, frozenset())
 
-    def _shown_by(self, path: str, names: Sequence[str]) -> str:
-        """The digest of what a file shows of these names now; "" where it cannot be read."""
-        if path not in self._interfaces:
-            from stablelint.analysis.files.project import interface_of
+    def _shown_by(self, path: str, names: str) -> str:
+        """The digest of what a file shows of these names now; "" where it cannot be read.
 
-            self._interfaces[path] = interface_of(path)
-        interface = self._interfaces[path]
-        return interface.digest_of(names) if interface is not None else ""
+        It is kept, too: until they are examined for another reason, all that use the file will ask for it.
+        """
+        key, shard = self._place(f"{path}{_SHOWN}")
+        content = self._digest_of(path)
+        known = shard.files.get(key)
+        if known is None or known[2] != content:
+            known = shard.files[key] = [0, 0, content, {}, key]
+        if names not in known[3]:
+            if path not in self._interfaces:
+                from stablelint.analysis.files.project import interface_of
+
+                self._interfaces[path] = interface_of(path)
+            interface = self._interfaces[path]
+            known[3][names] = interface.digest_of(names.split(" ")) if interface is not None else ""
+            shard.changed.add(key)
+        return str(known[3][names])
 
     def _digest_of(self, path: str) -> str:
         """The digest of a file's content now; "" where there is none."""
@@ -210,10 +210,10 @@ class Cache:
     def _load(self, path: str) -> _Shard:
         shard = _Shard(path)
         try:
-            with open(path, "rb") as file:
+            with open(path, encoding="utf-8", errors="surrogatepass", newline="\n") as file:
                 shard.stamp = os.fstat(file.fileno()).st_mtime_ns
-                root, *lines = file.read().split(b"\n")
-        except OSError:
+                root, *lines = file.read().split("\n")
+        except (OSError, UnicodeError):
             return shard
         for line in lines if root == _encoded(self._root) else ():
             with suppress(ValueError, RecursionError):
@@ -226,12 +226,14 @@ class Cache:
         mine = {key: _encoded(shard.files[key]) for key in shard.changed}
         base = shard if _stamp(shard.path) == shard.stamp else self._load(shard.path)
         kept = (
-            line for key, line in base.lines.items() if key not in mine and os.path.exists(self._root + key)
+            line
+            for key, line in base.lines.items()
+            if key not in mine and os.path.exists(os.path.join(self._root, key.removesuffix(_SHOWN)))
         )
         temporary = f"{shard.path}.{os.getpid()}"
         try:
-            with open(temporary, "wb") as file:
-                file.write(b"\n".join([_encoded(self._root), *kept, *mine.values()]))
+            with open(temporary, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
+                file.write("\n".join([_encoded(self._root), *kept, *mine.values()]))
             os.replace(temporary, shard.path)
         except BaseException:
             with suppress(OSError):
@@ -249,8 +251,8 @@ class Cache:
             shutil.rmtree(one, ignore_errors=True)
 
 
-def _encoded(value: Json) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
+def _encoded(value: Json) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _stamp(path: str) -> int | None:

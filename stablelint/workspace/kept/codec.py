@@ -5,7 +5,7 @@ Compact on purpose (arrays without names): a cached run is spent reading them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import Any
@@ -33,22 +33,29 @@ Json = Any  # a value that `json` reads and writes
 
 _LEFT_OUT = ("filename", "proposals")  # which only the rewriting needs
 _FIELDS = tuple(one.name for one in fields(Diagnostic) if one.name not in _LEFT_OUT)
+_written = attrgetter(*_FIELDS)
 
 
 def encode(diagnostic: Diagnostic) -> Json:
     """The fields of the diagnostic, but for its file name and its proposals."""
     return [
         value if name != "because" else [reason for reason in value if reason.weight]
-        for name, value in zip(_FIELDS, attrgetter(*_FIELDS)(diagnostic), strict=True)
+        for name, value in zip(_FIELDS, _written(diagnostic), strict=True)
     ]
 
 
 def decode(value: Json, filename: str) -> Diagnostic:
     """The diagnostic that `encode` wrote. Raises ValueError, TypeError or KeyError on anything else."""
-    read = dict(zip(_FIELDS, value, strict=True))
-    for name, decoded in _DECODED.items():
-        read[name] = decoded(read[name])
-    return Diagnostic(filename=filename, **read)
+    (
+        code, name, span, message, severity, status, level, expression, confidence, because, derivation, fix,
+        withheld, discharged_by, assumes, url, of_gradient,
+    ) = value  # fmt: skip
+    return Diagnostic(
+        code, name, filename, _span(span), message, _SEVERITIES[severity], _STATUSES[status], _LEVELS[level],
+        expression, float(confidence), tuple([Reason(*reason) for reason in because]),
+        tuple([Step(text, _span(place), other) for text, place, other in derivation]), (),
+        _fix(fix), withheld, discharged_by, tuple(assumes), url, of_gradient,
+    )  # fmt: skip
 
 
 def encode_places(places: Passes) -> Json:
@@ -85,18 +92,37 @@ def _fix(value: Json) -> Fix | None:
     return Fix(Applicability(applicability), message, decoded, caution)
 
 
-# What is no number and no text, nor nothing.
-_DECODED: dict[str, Callable[[Json], object]] = {
-    "span": _span,
-    "severity": Severity,
-    "status": Status,
-    "level": Level,
-    "confidence": float,
-    "because": lambda reasons: tuple(Reason(*reason) for reason in reasons),
-    "derivation": lambda steps: tuple(Step(text, _span(place), other) for text, place, other in steps),
-    "fix": _fix,
-    "assumes": tuple,
-}
+# To look a member up is faster than to ask its class for it.
+_SEVERITIES = {one.value: one for one in Severity}
+_STATUSES = {one.value: one for one in Status}
+_LEVELS = {one.value: one for one in Level}
+
+Asks = Mapping[str, str]
+"""Places by the file of their target; on a line each the rest of the target and the name: a file asks about many."""
+
+
+def encode_asks(places: Iterable[Place]) -> Asks:
+    """The places, in order."""
+    found: dict[str, list[str]] = {}
+    for place in sorted(places):
+        path, line = line_of(place)
+        found.setdefault(path, []).append(line)
+    return {path: "\n".join(lines) for path, lines in found.items()}
+
+
+def line_of(place: Place) -> tuple[str, str]:
+    """The file of a place's target, or what is instead of one, and the line of the place among those of that file."""
+    target, name = place
+    path = target.rpartition(":")[0] if ":" in target else target
+    return path, f"{target[len(path) :]} {name}"
+
+
+def decode_asks(asks: Asks) -> Iterator[Place]:
+    """What `encode_asks` wrote."""
+    for path, lines in asks.items():
+        for line in lines.split("\n"):
+            rest, _, name = line.partition(" ")
+            yield path + rest, name
 
 
 GLIMPSE = "glimpse"
@@ -116,7 +142,7 @@ class Answer:
     counts: Mapping[str, int] = field(default_factory=dict)
     assumed: int = 0
     passes: Passes = field(default_factory=dict)  # to places in other files
-    asks: Sequence[Place] = ()  # places of which it matters what other files pass
+    asks: Asks = field(default_factory=dict)  # places of which it matters what other files pass
     received: Passes = field(default_factory=dict)  # what was known of those
 
 
@@ -142,7 +168,7 @@ def read(entry: Json, path: str) -> Answer:
             counts=counts,
             assumed=int(entry.get("assumed", 0)),
             passes=decode_places(entry.get("passes", ())),
-            asks=tuple((target, name) for target, name in entry.get("asks", ())),
+            asks={path: str(places) for path, places in entry.get("asks", {}).items()},
             received=decode_places(entry.get("received", ())),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -47,6 +47,16 @@ def test_an_edit_that_it_cannot_see_leaves_it(edited: str, tmp_path: Path) -> No
     assert is_known(tmp_path, file)
 
 
+def test_what_a_file_shows_after_an_edit_is_looked_up_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, helper = kept(tmp_path, "f", "g")
+    helper.write_text(f"# more\n{HELPER}")
+    assert is_known(tmp_path, file)
+    monkeypatch.setattr("stablelint.analysis.files.project.interface_of", None)
+    assert is_known(tmp_path, file)
+
+
 @pytest.mark.parametrize(
     ("names", "known"), [((), False), (("f",), False), (("f", "g"), False), (("g",), True)]
 )

@@ -59,3 +59,15 @@ def test_the_file_name_is_that_of_the_reader(diagnostic: Diagnostic) -> None:
 @given(st.builds(Problem, st.text(), st.just("f.py"), st.none() | positions, st.none() | st.text()))
 def test_problems_are_read_back(problem: Problem) -> None:
     assert codec.decode_problem(json.loads(json.dumps(codec.encode_problem(problem))), "f.py") == problem
+
+
+places = st.tuples(
+    st.sampled_from(["", "/p/", "/p/a.py:", "/p/a.py:f", "/p/a.py:A.f", ":_g", "C:\\a.py:f"]),
+    st.sampled_from(["", "=", "()", "eps", "f()"]),
+)
+
+
+@given(st.frozensets(places))
+def test_what_a_file_asks_is_read_back(asked: frozenset[tuple[str, str]]) -> None:
+    read = list(codec.decode_asks(json.loads(json.dumps(codec.encode_asks(asked)))))
+    assert sorted(read) == sorted(asked)
