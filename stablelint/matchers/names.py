@@ -93,10 +93,11 @@ def function_around(node: ast.AST | None, module: ModuleInfo) -> ast.AST:
 
 def defined(call: ast.AST, module: ModuleInfo) -> list[Function]:
     """The functions of the file that a call by name, or of a method of `self`, may run."""
-    own, name = subject(call) in ("", "self"), called(call)
-    return [f for f in module.sights.functions if f.name == name] if own else []
+    own = module.sights.functions_named.get(called(call), [])
+    return own if own and subject(call) in ("", "self") else []
 
 
+@remembered
 def run_by(call: ast.Call, module: ModuleInfo, project: Project) -> list[tuple[Function, ModuleInfo]]:
     """The functions that a call in a file may run, each with its own file: of that file, or imported by it."""
     own = defined(call, module)

@@ -46,6 +46,14 @@ class Sights:
         """The functions at every level, those within others behind them."""
         return [node for _, nodes in self._definitions for node in nodes]
 
+    @cached_property
+    def functions_named(self) -> dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]]:
+        """The functions at every level by their names."""
+        found: dict[str, list[ast.FunctionDef | ast.AsyncFunctionDef]] = {}
+        for node in self.functions:
+            found.setdefault(node.name, []).append(node)
+        return found
+
     def functions_naming(self, *names: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
         """Those in which, or around which, one of the names is read or written."""
         places = sorted({place for name in names for place in self._naming.get(name, ())})

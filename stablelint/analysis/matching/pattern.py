@@ -106,7 +106,7 @@ def compile_pattern(text: str, literals: Collection[str] = ()) -> Shape:
     source = Source("<pattern>", text, ast.Module([], []))
     packages = {name.partition(".")[0] for tree in parsed.trees for name in modules_of(tree)}
     module = ModuleInfo(None, source, "", imports={name: ALIASES.get(name, name) for name in packages})
-    session = Session(ignore, Project(), INTERPRETER, budget=10_000)
+    session = Session(ignore, Project(), INTERPRETER, budget=10_000, measures=False)
     frame = Frame(Graph(), module, None, State(), session)
     for name in parsed.metavariables:
         data = _LITERAL if name in literals else None

@@ -320,6 +320,7 @@ class Session:
     annotated: dict[int, Sequence[tuple[Value, Assumption]]] = field(default_factory=dict)
     instances: dict[int, Value] = field(default_factory=dict)  # `self` as methods see it, by class id
     default_dtype: str | None = None  # as `torch.set_default_dtype` set it
+    measures: bool = True  # nobody asks where the values of a pattern lie
     building: set[int] = field(default_factory=set)  # keys of instances whose `__init__` runs
     running: list[int] = field(default_factory=list)  # function node ids on the stack
     budget: int = 0  # statements that calls may still interpret for the present root

@@ -273,6 +273,9 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
         kind = Kind.TENSOR  # `torch.remainder(x, n)`, `x.abs()`: what operators yield may be a number
     if kind is Kind.TENSOR and frame.module.is_of_arrays and not any(v.kind is kind for v in values):
         kind = Kind.ARRAY
+    key = frame.graph.fresh() if op in _RANDOM else frame.graph.key(op, *operands, *[v.key for v in values])
+    if not frame.session.measures:
+        return Value(op, key, kind, operands, node=node, module=frame.module)
     dtype = _dtype_of(op, operands, frame)
     wide = kind is Kind.NUMBER or dtype in INTEGERS
     fmt = FORMATS.get(dtype or "") or FORMATS["float64" if wide else "float32"]
@@ -284,7 +287,6 @@ def _build(op: str, operands: Mapping[str, Value], node: ast.AST | None, frame: 
     interval, zero, ends = _extent(op, sound, frame, fmt)
     if transfer.wraps(op, dtype, interval):
         interval, zero, ends = transfer.held_in(dtype, TOP), Attained.COINCIDENCE, Attained.COINCIDENCE
-    key = frame.graph.fresh() if op in _RANDOM else frame.graph.key(op, *operands, *[v.key for v in values])
     value = Value(op, key, kind, operands, interval, zero, ends, dtype, node, frame.module)
     value.peak = peaks(op, sound)
     value.guard = transfer.guard_of(op, operands, interval)
