@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import lru_cache
 
 # An import at the start of a line or after `:` or `;`, which an example in a docstring is not; a line of a list of
 # imports; a name as text, as `import_module("torch")` has it. A package may hand on `Tensor` under a name of its own.
@@ -29,6 +30,7 @@ def _is_of_arrays(data: bytes) -> bool:
     return b"numpy" in data and _ARRAYS.search(data) is not None and _OTHER_ARRAYS.search(data) is None
 
 
+@lru_cache(maxsize=1)  # several ask it of one file after another
 def brings_torch(data: bytes) -> bool:
     """Whether a file imports something of torch, tensors by name, or all that another module holds.
 
@@ -54,6 +56,7 @@ _WORD = re.compile(rb"\w+")
 _STDLIB = frozenset(name.encode() for name in sys.stdlib_module_names)
 
 
+@lru_cache(maxsize=1)
 def sets_elsewhere(data: bytes) -> bool:
     """Whether a file may bind anew what another file of the project holds."""
     owners = set(_SET.findall(data)) - _STDLIB

@@ -11,7 +11,16 @@ from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from stablelint.diagnostic import CALLED, NOTHING, OF_SOME_OBJECT, WHOLE, Passed, Passes, Place, counting
+from stablelint.diagnostic import (
+    CALLED,
+    NOTHING,
+    OF_SOME_OBJECT,
+    WHOLE,
+    Passed,
+    Passes,
+    Place,
+    counting,
+)
 from stablelint.syntax.precision import FACTS, SCOPED, program_of, shows, speaks_for
 from stablelint.syntax.relevance import brings_torch
 from stablelint.workspace.files.discover import Candidate
@@ -51,12 +60,12 @@ class Exchange:
         self._stale |= before.keys() | passes.keys()
 
     def current(self) -> Passes:
-        """What is passed to each place by now: sorted; of what shows a fact about the project, the first."""
+        """What is passed to each place by now: sorted, and where one or two of it decide, no more than those."""
         if self._stale:
             self._current = dict(self._current)
             for place in self._stale:
                 passed = sorted(chain.from_iterable(self._by_place[place].values()))
-                self._current[place] = tuple(passed[:1] if is_fact(place) else passed)
+                self._current[place] = tuple(_deciding(place, passed))
                 if not passed:
                     del self._current[place]
             self._stale.clear()
@@ -66,6 +75,13 @@ class Exchange:
 def is_fact(place: Place) -> bool:
     """Whether what is passed to a place are facts, about the project or about a program."""
     return place[0] == WHOLE or place[0].endswith(os.sep)
+
+
+def _deciding(place: Place, passed: Sequence[Passed]) -> Sequence[Passed]:
+    """What decides of all that is passed to a place: the first of what shows a fact, and what `counting` looks for."""
+    if place[0].startswith(OF_SOME_OBJECT):
+        return sorted({one.path: one for one in reversed(passed)}.values())[:2]
+    return passed[:1] if is_fact(place) else passed
 
 
 def received_by_file(answers: Mapping[str, Answer], passed: Passes) -> dict[str, Passes]:
@@ -109,7 +125,7 @@ def guesses_of(
         with suppress(OSError):
             data = Path(path).read_bytes() if not guesses[path].passes else b""
             asked = {*_facts_for(path)} - known
-            told = {p for p in asked if speaks_for(root, path) and brings_torch(data) and shows(data, p[1])}
+            told = {p for p in asked if shows(data, p[1]) and speaks_for(root, path) and brings_torch(data)}
             known |= told
             places = [*told, *_called_of_objects(data)]
             if places:

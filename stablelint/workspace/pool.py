@@ -173,7 +173,10 @@ def failure(error: Exception, path: str) -> Problem:
 
 
 def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
-    """Big files first, so that none is left to run alone at the end."""
+    """Big files first, so that none is left to run alone at the end.
+
+    What is handed out at once is one file each: the rest is given more when its turn comes.
+    """
     ordered = sorted(files, key=lambda file: (-file.size, file.path))
     limit = sum(file.size for file in files) // (jobs * _CHUNKS_PER_JOB) + 1
     chunks: list[list[str]] = []
@@ -181,7 +184,7 @@ def _chunks(files: Sequence[Candidate], jobs: int) -> list[list[str]]:
     for file in ordered:
         if room <= 0:
             chunks.append([])
-            room = limit
+            room = limit if len(chunks) > jobs * _AHEAD else 0
         chunks[-1].append(file.path)
         room -= file.size + 500
     return chunks

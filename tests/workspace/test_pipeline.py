@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from stablelint.config import Settings
 from stablelint.diagnostic import Level
 from stablelint.workspace import pool
+from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.kept import cache as cache_module
 from stablelint.workspace.pipeline import check, check_text
 from stablelint.workspace.result import CheckResult
@@ -325,3 +326,10 @@ def test_a_file_in_which_nothing_can_be_found_must_be_python_all_the_same(tmp_pa
         assert problem.position is not None
         assert problem.position.row == 2
         assert result.files == 1
+
+
+def test_what_is_handed_out_before_anything_is_told_are_single_files() -> None:
+    files = [Candidate(f"{n:03}.py", 0, 1000) for n in range(200)]
+    chunks = pool._chunks(files, 2)
+    assert [len(chunk) for chunk in chunks[:5]] == [1, 1, 1, 1, 3]
+    assert sorted(path for chunk in chunks for path in chunk) == [file.path for file in files]

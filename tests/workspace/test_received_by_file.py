@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from stablelint.config import Settings
-from stablelint.diagnostic import Diagnostic, Level
+from stablelint.diagnostic import CALLED, Diagnostic, Level, Passed
 from stablelint.workspace import pool
+from stablelint.workspace.exchange import Exchange
 from stablelint.workspace.kept import cache as cache_module
 from stablelint.workspace.pipeline import check
 from stablelint.workspace.result import CheckResult
@@ -400,3 +401,9 @@ def test_files_beside_each_other_need_no_package_to_override_and_call(
     (tmp_path / "base.py").write_text(FLAT)
     (tmp_path / "sub.py").write_text(f"import torch\n{other}")
     assert len([d for d in run(tmp_path, use_cache=False).discharged if not d.assumes]) == proofs
+
+
+def test_of_the_calls_of_some_objects_method_two_files_are_told() -> None:
+    place = (":_step", CALLED)
+    passes = {name: {place: (Passed(name, 1, ""), Passed(name, 2, ""))} for name in ("c.py", "a.py", "b.py")}
+    assert Exchange(passes).current() == {place: (Passed("a.py", 1, ""), Passed("b.py", 1, ""))}
