@@ -125,8 +125,8 @@ def parents(root: ast.AST) -> dict[ast.AST, ast.AST]:
     """The parent of each node below `root`."""
     found: dict[ast.AST, ast.AST] = {}
     for node in descendants(root):
-        for child in children(node) if FIELDS[type(node)] else ():
-            found[child] = node
+        if FIELDS[type(node)]:
+            found.update(dict.fromkeys(children(node), node))
     return found
 
 

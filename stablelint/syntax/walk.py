@@ -39,14 +39,10 @@ def _reached(root: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> 
     return found
 
 
-def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes directly below a node; contexts and operators are left out."""
-    return _below(node, FIELDS)
-
-
-def _below(node: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> list[ast.AST]:
+def children(node: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]] | None = None) -> list[ast.AST]:
+    """The nodes directly below a node, on demand in some fields alone; contexts and operators are left out."""
     found: list[ast.AST] = []
-    for name in fields[type(node)]:
+    for name in (fields or FIELDS)[type(node)]:
         value = getattr(node, name)
         if type(value) is not list:
             if value is not None:
@@ -90,13 +86,13 @@ def functions_below(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDe
 def _within(tree: ast.AST, fields: Mapping[type[ast.AST], tuple[str, ...]]) -> list[ast.AST]:
     """The nodes below `tree` that are reached through some fields."""
     found: list[ast.AST] = []
-    stack = _below(tree, fields)
+    stack = children(tree, fields)
     while stack:
         node = stack.pop()
         found.append(node)
         kind = type(node)
         if kind not in SCOPES and fields[kind]:
-            stack += _below(node, fields)
+            stack += children(node, fields)
     return found
 
 

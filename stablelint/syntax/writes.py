@@ -56,7 +56,7 @@ def is_in_place(method: str) -> bool:
 
 def names_written(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names of tensors or collections that nodes of a text may change in place."""
-    return frozenset(filter(None, (written_name(n) for n in nodes if type(n) in WRITING)))
+    return frozenset([written_name(n) for n in nodes if type(n) in WRITING]) - {""}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _NAMESPACES = frozenset({"globals", "vars", "locals"})
 _LOOKING = frozenset("get keys items values copy".split())  # methods that leave a mapping as it is
 _LOOPS = ast.For | ast.AsyncFor | ast.While
 _WITH_POLE = having("log") | {"sqrt", "rsqrt"}
-_COMPUTED = frozenset({ast.BinOp, ast.Call})
+_SEEN_THROUGH = frozenset({ast.Attribute, ast.Subscript, ast.Starred, ast.NamedExpr})
 _CHECK = 12  # statements of a function that does nothing but check
 
 
@@ -79,35 +79,39 @@ def attributes_behind(names: frozenset[str], bindings: Iterable[Binding]) -> fro
     return frozenset(n.attr for n in read if is_of_self(n))
 
 
-def sources_of(node: ast.expr) -> Iterator[str]:
+def sources_of(node: ast.expr) -> list[str]:
     """The names of what an expression may be, or be a view of: of arithmetic none."""
     if type(node) is ast.Name:
-        yield node.id
-    elif isinstance(node, ast.Attribute | ast.Subscript | ast.Starred | ast.NamedExpr):
-        yield from sources_of(node.value)
-    elif isinstance(node, ast.Call):
-        for part in (node.func, *node.args):
-            yield from sources_of(part)
-    elif isinstance(node, ast.Tuple | ast.List):
-        for part in node.elts:
-            yield from sources_of(part)
-    elif isinstance(node, ast.IfExp):
-        yield from sources_of(node.body)
-        yield from sources_of(node.orelse)
+        return [node.id]
+    found: list[str] = []
+    pending: list[Any] = [node]
+    for part in pending:  # grows while it is walked
+        kind = type(part)
+        if kind is ast.Name:
+            found.append(part.id)
+        elif kind in _SEEN_THROUGH:
+            pending.append(part.value)
+        elif kind is ast.Call:
+            pending += (part.func, *part.args)
+        elif kind is ast.Tuple or kind is ast.List:
+            pending += part.elts
+        elif kind is ast.IfExp:
+            pending += (part.body, part.orelse)
+    return found
 
 
 def critical_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that stand alone where 0 is a pole: as a divisor, or under a logarithm or a root."""
-    computed = (node for node in nodes if type(node) in _COMPUTED)
-    return frozenset(one.id for node in computed for one in _at_pole(node) if isinstance(one, ast.Name))
-
-
-def _at_pole(node: ast.AST) -> Sequence[ast.expr]:
-    if isinstance(node, ast.BinOp):
-        return (node.right,) if type(node.op) is ast.Div else ()
-    if not isinstance(node, ast.Call) or last_name(node.func) not in _WITH_POLE:
-        return ()
-    return node.args[:1] or ([node.func.value] if isinstance(node.func, ast.Attribute) else ())
+    found: set[str] = set()
+    for node in nodes:
+        at: ast.expr | None = None
+        if type(node) is ast.BinOp:
+            at = node.right if type(node.op) is ast.Div else None
+        elif type(node) is ast.Call and last_name(node.func) in _WITH_POLE:
+            at = node.args[0] if node.args else getattr(node.func, "value", None)
+        if type(at) is ast.Name:
+            found.add(at.id)
+    return frozenset(found)
 
 
 def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:

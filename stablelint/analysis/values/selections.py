@@ -109,6 +109,8 @@ def places_not_known(value: Value, state: Shown) -> Value | None:
 
 
 def _first_of(value: Value, picks: _Picks[_Picked]) -> _Picked | None:
+    if not value.operands and value.op not in _TAKING:
+        return None
     found = _selected(value, picks, _DEPTH, {})
     return found[0] if found is not None else None
 
@@ -247,9 +249,16 @@ def _found_in(
         return (found[0], left) if found is not None and left is not None else None
     if value.op not in _KEEPING and not (value.op in _LOSSES and _is_unreduced(value)):
         return None
-    parts = [v for v in _elements(value) if v.kind in _TENSORS]
-    met = [(v, found) for v in parts if (found := _selected(v, picks, depth - 1, known)) is not None]
-    if not met or (value.op in _WHOLLY and len(met) < len(parts)):
+    count, met = 0, []
+    for name, part in value.operands.items():
+        if part.kind not in _TENSORS or (name == "condition" and value.op == "where"):
+            continue
+        count += 1
+        if part.operands or part.op in _TAKING:  # what is made of nothing is no selection
+            found = _selected(part, picks, depth - 1, known)
+            if found is not None:
+                met.append((part, found))
+    if not met or (value.op in _WHOLLY and len(met) < count):
         return None
     alike = {id(v) for v, _ in met}
     beside = [v for v in value.operands.values() if id(v) not in alike and v.kind in _TENSORS]
@@ -336,11 +345,6 @@ def can_lack(value: Value, dim: object, state: Shown) -> bool:
         return False
     found = _selected(value, _masking, _DEPTH, {})
     return found is None or not isinstance(dim, int) or dim in (found[1].front, found[1].back)
-
-
-def _elements(value: Value) -> list[Value]:
-    """The operands whose elements a value is made of."""
-    return [v for n, v in value.operands.items() if value.op != "where" or n != "condition"]
 
 
 def _mask_in(selection: Value) -> Value | None:

@@ -188,9 +188,9 @@ def _has_workers(loader: ast.Call) -> bool:
 @observes()
 def unshuffled_training(review: Review, rule: Rule) -> Sites:
     """`for x, y in DataLoader(data, batch_size=8): … loss.backward()`: each epoch in the order of the data set."""
-    if review.module.mentions("IterableDataset"):
+    if review.module.mentions("IterableDataset") or not review.module.sights.calls("DataLoader"):
         return
-    roots, tree = functions_of(review, "DataLoader"), review.module.source.tree
+    roots, tree = functions_of(review), review.module.source.tree
     iterated = {root: set(_iterated(root)) for root in roots}
     attributes = {text for texts in iterated.values() for text in texts if "." in text}
     of_functions = [(one, texts) for one, texts in iterated.items() if isinstance(one, Function)]

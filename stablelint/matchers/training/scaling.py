@@ -105,7 +105,8 @@ def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
 
 def _constructors(call: ast.Call, module: ModuleInfo) -> list[ast.FunctionDef]:
     """What a call runs to make an object of a class of the file."""
-    made = [info for info in module.sights.classes if info.name == spelled(call.func)]
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    made = [info for info in module.sights.classes if info.name == name]
     return [n for info in made for n in info.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
 
 

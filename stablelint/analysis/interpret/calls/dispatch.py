@@ -80,7 +80,8 @@ def arguments_of(node: ast.Call, frame: Frame) -> tuple[list[Value], dict[str, V
 def _let_run(given: list[Value], frame: Frame) -> None:
     """Lets a callee run the functions, and the code of objects, that it is passed: on what stands around, and is passed."""
     for value in given:
-        classes.let_run(value, frame)
+        if value.kind is Kind.INSTANCE:
+            classes.let_run(value, frame)
         passed = value.operands["function"] if value.op == "partial" else value
         if passed.kind is Kind.NAMESPACE and changes(passed.data):  # `map(torch.zero_, xs)`
             let_write(passed.data, given, frame, in_place=True)

@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from stablelint.analysis.interpret.paths.narrowing import opened
@@ -59,7 +60,7 @@ def all_written(pairs: Sequence[tuple[Value, Value]], frame: Frame) -> None:
             writes.anywhere |= this
     if writes.anywhere:
         writes.held = _held_by([*frame.state.names.values(), *frame.state.attributes.values()], kept)
-    _rewrite(lambda value: _overwritten(value, writes, frame), frame)
+    _rewrite(partial(_overwritten, writes=writes, frame=frame), frame)
     around = frame.closure
     while around is not None:  # what a nested function writes is there once it is called
         _lose(writes.at.keys() | writes.held, around)
@@ -235,8 +236,10 @@ def _rewrite(become: Callable[[Value], Value | None], frame: Frame) -> None:
     tables: tuple[dict[Any, Value], ...] = (frame.state.names, frame.state.attributes)
     for places in tables:
         for place, value in places.items():
-            left = _rewritten(value, become, frame)
-            if left is not value:
+            left = become(value)
+            if left is None and value.kind in _CONTAINERS:
+                left = _rewritten(value, become, frame)
+            if left is not None and left is not value:
                 if isinstance(place, str) and place.startswith(HELD):
                     frame.wrote.add(place.removeprefix(HELD))
                 places[place] = left
