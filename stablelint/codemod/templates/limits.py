@@ -42,6 +42,9 @@ _LIMIT = re.compile(
 )
 _SUBNORMAL = "6e-8"  # the smallest number of float16, of whose root the gradient is finite
 _OF_COMPLEMENT = "5e-8"  # what is left of 1 is 0 or more, in single precision and in half
+# From 20 on it returns its argument, unless it is told otherwise: double precision still sees what that leaves out.
+_SOFTPLUS = re.compile(r"softplus\((?P<of>[^()]*)\)")
+_PLACEHOLDER = re.compile(r"\$(\w+)")
 _EXPONENT = re.compile(
     r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"
 )
@@ -99,6 +102,17 @@ def sized(
         bound = math.ceil((math.log if found["log"] == "log" else math.log2)(largest)) - 1
         return f"{'-' * bool(found['negative'])}{bound:.1f}"
 
+    def softplus(found: re.Match[str]) -> str:
+        read = [
+            operands[name]
+            for used in _PLACEHOLDER.findall(found["of"])
+            if (name := PREFIX + used) in operands
+        ]
+        kinds = {operand.dtype for operand in read}
+        is_double = "float64" in kinds or (double and not kinds <= FORMATS.keys())
+        return f"softplus({found['of']}, threshold=40)" if is_double else found[0]
+
+    template = _SOFTPLUS.sub(softplus, template)
     if "finfo" not in template:
         return template
     return _LIMIT.sub(number, _EXPONENT.sub(exponent, template))

@@ -209,3 +209,17 @@ def test_the_bound_is_that_of_what_may_arrive(line: str, after: str) -> None:
         f"{HEAD}def f(x: torch.Tensor, s: torch.Tensor):\n    {line}\n    return y\n", unsafe=True
     )
     assert after in source
+
+
+@pytest.mark.parametrize("double", [True, False])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", None])
+def test_softplus_is_linear_where_the_type_cannot_tell_the_difference(
+    dtype: str | None, double: bool
+) -> None:
+    made = sized("torch.nn.functional.softplus(-2 * $x)", of_type(dtype, "x"), double=double)
+    exact = dtype == "float64" or (dtype is None and double)
+    assert made == f"torch.nn.functional.softplus(-2 * $x{', threshold=40' * exact})"
+    x = torch.linspace(-20, 0, 1001, dtype=torch.float64 if exact else torch.float32)
+    found = eval(made.replace("$x", "x"))
+    lost = found - torch.logaddexp(-2 * x, torch.zeros_like(x))
+    assert lost.abs().max() <= 40 * torch.finfo(x.dtype).eps
