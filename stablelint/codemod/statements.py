@@ -19,6 +19,7 @@ from stablelint.codemod.text.locate import Region, Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
+from stablelint.syntax.names import last_name
 from stablelint.syntax.walk import nodes_in
 
 
@@ -40,8 +41,11 @@ def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
 
 
 def wrap(file: File, proposal: Proposal) -> list[Edit]:
-    """Put the anchor's statement under a `with` of the template, an expression, one step further in."""
-    anchor = anchor_of(file.tree, proposal)
+    """Put the anchor's statement under a `with` of the template, an expression, one step further in.
+
+    A loop that only repeats the statement goes under it as a whole.
+    """
+    anchor = _repeated(file.tree, anchor_of(file.tree, proposal))
     region, source = draft.whole_lines(file.tree, anchor), file.tree.source
     if nodes_in(anchor, ast.Yield, ast.YieldFrom):
         raise Withheld("what a generator yields to would run under it, too")
@@ -58,6 +62,15 @@ def wrap(file: File, proposal: Proposal) -> list[Edit]:
     if _goes_on(file.tree, anchor, head, len(step)):
         del changes[0]
     return [*imports, *draft.edits(file.tree, changes)]
+
+
+def _repeated(tree: Tree, statement: ast.stmt) -> ast.stmt:
+    """The outermost loop that does nothing but repeat a statement some times; the statement where there is none."""
+    above = tree.link(statement).parent
+    if not isinstance(above, ast.For) or above.body != [statement] or above.orelse:
+        return statement
+    counts = isinstance(above.iter, ast.Call) and last_name(above.iter.func) == "range"
+    return _repeated(tree, above) if counts else statement
 
 
 def _goes_on(tree: Tree, statement: ast.stmt, head: ast.stmt, step: int) -> bool:

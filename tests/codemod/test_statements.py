@@ -126,6 +126,15 @@ def test_a_statement_does_not_move_into_another_block() -> None:
         ("y = f(x)", "with c():\n    y = f(x)"),
         ("y = f(x)\r\nz()\r\n", "with c():\r\n    y = f(x)\r\nz()\r\n"),
         (
+            "for _ in range(3):\n    for i in range(n):\n        f(x)\n",
+            "with c():\n    for _ in range(3):\n        for i in range(n):\n            f(x)\n",
+        ),
+        ("for b in bs:\n    f(x)\n", "for b in bs:\n    with c():\n        f(x)\n"),
+        (
+            "for i in range(n):\n    f(x)\n    g()\n",
+            "for i in range(n):\n    with c():\n        f(x)\n    g()\n",
+        ),
+        (
             "for b in f(x):\n  # each\n\n  g(b)\nelse:\n  h()\n",
             "with c():\n  for b in f(x):\n    # each\n\n    g(b)\n  else:\n    h()\n",
         ),
