@@ -18,6 +18,7 @@ from stablelint.codemod.guards.bound import (
     operand_of_clamp,
     role_of,
 )
+from stablelint.codemod.guards.boxes import OF_EXTENT, scaled_extent
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.templates.limits import widest
@@ -60,6 +61,7 @@ _PROMISES = {
     _OF_RADICAND: "keep the exponent above -87, where the exponential is a normal number",
     ".clamp(max=88.0)": "keep the argument below 88, which float32 bears",
     ".clamp(min=-88.0)": "keep the argument above -88, which float32 bears",
+    OF_EXTENT: "keep the extent of a box within 62.5 times that of its anchor, as detectors do",
     " == 0, 1)": "divide by 1 in place of 0",
     ".tiny)": "keep the denominator above 0",
 }
@@ -110,6 +112,11 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             limits = _OF_RATIO if is_bounded else limits_of(tree, node, proposal)
             made = replace(moved(tree, proposal, operand, inner), template=f"${operand}{limits}")
             return made if is_shown else by_name(made, inner, "the logarithm of a scale"), inner
+        extent = scaled_extent(tree, node, _exponentials(tree, node))
+        if extent is not None:
+            return by_name(
+                replace(proposal, template=f"${operand}{OF_EXTENT}"), extent, "the size of boxes"
+            ), node
         if _is_log_ratio(node):
             made = replace(proposal, template=f"${operand}{_OF_RATIO}")
             return by_name(made, node, "the logarithm of a ratio of probabilities"), node

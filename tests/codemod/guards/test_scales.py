@@ -36,7 +36,7 @@ def test_half_of_a_logarithm_is_bounded_at_the_name() -> None:
         ("Normal(x, q.mul(0.5).exp())", "Normal(x, q.clamp(-40.0, 20.0).mul(0.5).exp())"),
         ("x * p[1].exp()", "x * p[1].clamp(max=88.0).exp()"),
         ("x * torch.exp(-logs)", "x * torch.exp(-logs.clamp(-40.0, 20.0))"),
-        ("anchors[:, 2:] * p[1].exp()", "anchors[:, 2:] * p[1].clamp(max=88.0).exp()"),
+        ("anchors[:, 2:] * p[1].exp()", "anchors[:, 2:] * p[1].clamp(max=math.log(1000 / 16)).exp()"),
     ],
 )
 def test_what_a_scale_is_the_exponential_of_is_bounded_as_its_logarithm(before: str, after: str) -> None:
