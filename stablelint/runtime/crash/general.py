@@ -211,7 +211,10 @@ def _projected(scene: Scene, found: list[Repair]) -> Advice:
         module = value_of(node.func, scene.user.names) if isinstance(node, ast.Call) else None
         if isinstance(node, ast.Name) and node.id in inspect.getargs(scene.user.site.code).args:
             short.append(one)
-        elif isinstance(node, ast.Call) and isinstance(module, nn.Module) and not [*module.parameters()]:
+        elif isinstance(module, nn.Module) and [*module.parameters()]:
+            if refits := refitted(scene, layer=module):
+                return Advice((refits[0].told,))
+        elif isinstance(node, ast.Call) and isinstance(module, nn.Module):
             name = ast.unparse(node.func)
             short.append(replace(one, text=f"{layer} in place of {name}"))
             because.append(f"{name} is {kind_of(module)}, which has no weights")
@@ -284,6 +287,15 @@ def _reason(scene: Scene, shown: tuple[Operand, ...]) -> str:
     cast, kinds = cast_of(found), {one.name: one.dtype for one in shown}
     if cast is not None and cast[0] in kinds and dtype_name(cast[1]) not in kinds.values():
         return f": {cast[0]} has to be {dtype_name(cast[1])}"
+    call = failing(scene)
+    if call is not None and tried(scene)[0].kind == "subscript":
+        letters = str(call.values[0]).partition("->")[0].replace(" ", "").split(",")
+        pairs = zip(letters, shown, strict=False)
+        held = [(*pair, one.name) for each, one in pairs for pair in zip(each, one.shape, strict=False)]
+        unlike = ((one, other) for one in held for other in held if one[0] == other[0] and one[1] != other[1])
+        return "".join(
+            f": {one[0]} is {one[1]} in {one[2]} and {other[1]} in {other[2]}" for one, other in [*unlike][:1]
+        )
     first = getattr(scene.module, "batch_first", None)
     batch = next((one for one in shown if len(one.shape) == 3 and not one.held), None)
     if found.kind in ("order", "switch") and isinstance(first, bool) and batch is not None:

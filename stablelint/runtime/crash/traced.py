@@ -48,7 +48,8 @@ def _asked(
         return _numbers
     if found.kind == "dtype" or any(one.kind == "cast" for one in tried(scene)[:1]):
         return _dtypes
-    return _sizes if len(found.operands) > 1 else None
+    is_meant = any(one.kind in ("wider", "subscript") for one in tried(scene)[:1])  # then no size is wrong
+    return _sizes if len(found.operands) > 1 and not is_meant else None
 
 
 def _begun(way: list[Past], what: str) -> Iterator[_Told]:
@@ -70,7 +71,7 @@ def _dtypes(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
     usual = {"float32"} & {one.dtype for one in found.operands} or {
         one.dtype for one in found.operands if one.held
     }
-    for one in (one for one in found.operands if one.dtype not in usual):
+    for one in (one for one in found.operands if one.dtype not in usual and not one.held):
         way = past.way(one.name, partial(_is_of, one.dtype))
         yield from _begun(way, f"{one.name} is {one.dtype} from here on")
 

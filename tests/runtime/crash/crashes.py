@@ -526,7 +526,7 @@ train(critic, nn.Linear(2, 2)(torch.ones(4, 2)), torch.optim.SGD(critic.paramete
         "samples of different length",
         LOADER.replace("ITEM", "return torch.ones(3 + index % 2)").replace("WORKERS", "0"),
         "data",
-        ("sample 1 is a tensor (4,) of float32", "others are a tensor (3,)"),
+        ("sample 1 is a tensor (4,) of float32", "another is a tensor (3,)"),
         "collate_fn",
     ),
     Crash(

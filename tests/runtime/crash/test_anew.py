@@ -331,7 +331,7 @@ CASES = {
         "adv = values - values.mean()\nsteps = torch.optim.SGD(policy.parameters(), 0.1)\n"
         "first = (policy(x) * adv).mean()\nsecond = values.pow(2).mean()\n"
         "first.backward()\nsteps.step()\nsecond.backward()\n",
-        "adv.detach() in `first = (policy(x) * adv).mean()` passes",
+        "adv.detach() in line 10 passes",
         "",
     ),
     "gradients that a caller switches off": (
@@ -356,6 +356,12 @@ CASES = {
         "        F.binary_cross_entropy(net(x)[:, 0].sigmoid(), target)\n",
         "target.float() passes",
         "target is int64 from here on: (x[:, 0] > 0).long()",
+    ),
+    "letters of a sum that stand for two sizes": (
+        HEAD + "weights, v = torch.ones(2, 5, 3), torch.ones(2, 3, 4)\n"
+        "torch.einsum('bij,bid->bid', weights, v)\n",
+        "torch.einsum('bij,bjd->bid', …) passes, and the result is (2, 5, 4)",
+        "i is 5 in weights and 3 in v",
     ),
     "all that an earlier pass made, and that the steps read": (
         HEAD + "net, x = nn.Linear(2, 1), torch.ones(4, 2)\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"

@@ -82,7 +82,7 @@ CASES = (
         + "judge = nn.Linear(3, 1)\nsteps = torch.optim.SGD(judge.parameters(), lr=0.1)\nfake = model(inputs)\n"
         "first = judge(fake).mean()\nfirst.backward()\nsteps.step()\nsecond = judge(fake).sum()\nsecond.backward()",
         "fake was made before the last backward call",
-        "fake.detach() in `first = judge(fake).mean()`",
+        "fake.detach() in line 12",
     ),
     (
         HEAD + "x = torch.zeros(12, 16, dtype=torch.float64)\ny = x * 2\nnn.Linear(16, 2)(y)",

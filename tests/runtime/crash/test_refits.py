@@ -32,6 +32,13 @@ CASES = {
         BLOCK,
         "nn.Conv2d(c, c, 3, padding=1) in line 8 passes",
     ),
+    "the projection beside a block, as the block is told": (
+        NET.replace("d=4", "stride")
+        + "        self.body, self.skip = nn.Conv2d(2, 3, 3, stride, 1), nn.Conv2d(2, 3, 1)\n"
+        "    def forward(self, x):\n        return self.body(x) + self.skip(x)\n"
+        "Net(2)(torch.ones(1, 2, 8, 8)).sum().backward()\n",
+        "nn.Conv2d(2, 3, 1, stride=stride) in line 8 passes",
+    ),
     "the function that makes two layers, where one of them was called": (
         NET + "        self.a, self.b = double(2, d), double(d, d)\n    def forward(self, x):\n"
         "        y = self.a(x)\n        return self.b(torch.cat([y, y], 1))\n"
@@ -96,7 +103,7 @@ CASES = {
     "a model of a configuration, which was saved of another": (
         OF_CONFIG + "def loaded(state):\n    config = Config(depth=1)\n    net = Net(config)\n"
         "    net.load_state_dict(state)\n    return net\nloaded(Net(Config(8, 1)).state_dict())\n",
-        "Config(depth=1, width=8) in line 16 passes",
+        "config.width = 8 before line 17 passes",
     ),
     "the same, which the state comes with": (
         OF_CONFIG + "config = Config()\nsaved = {'config': Config(8), 'net': Net(Config(8)).state_dict()}\n"
@@ -113,7 +120,7 @@ CASES = {
     "a dictionary that is handed on by name": (
         NET + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\n"
         "given = {'d': 5}\nnet = Net(**given)\nnet.load_state_dict(Net(8).state_dict())\n",
-        "{'d': 8} in line 9 passes",
+        "given['d'] = 8 before line 10 passes",
     ),
     "a model that an object made of what it was given": (
         NET + "        self.a, self.b = nn.Linear(3, d), nn.Linear(d, 2)\n"

@@ -18,10 +18,11 @@ from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.statements import last_in, value_for
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
+from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import as_written, counted_anew, likely
+from stablelint.runtime.crash.repairs.onward import as_written, by_edit, counted_anew, likely
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import function_at
+from stablelint.runtime.crash.source import function_at, statement_at
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
@@ -152,8 +153,9 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     weight = next((one for one in shown if one.held), None)
     asked = [one for one in sorted(places) if _device_name(one, scene)]
-    accelerators = [one for one in sorted(places) if one != "cpu"]
-    home = asked[0] if len(asked) == 1 else weight.device if weight is not None else (*accelerators, "cpu")[0]
+    accelerators, of_model = [one for one in sorted(places) if one != "cpu"], _device_of_model(scene)
+    likely_home = weight.device if weight is not None else of_model or (*accelerators, "cpu")[0]
+    home = asked[0] if len(asked) == 1 else likely_home
     strays = [one for one in shown if one.device != home]
     first: dict[str, Operand] = {}
     for one in shown:
@@ -172,21 +174,26 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     found = Explanation(
         "device", summary, tuple(because), tuple(dict.fromkeys(advice)), shown, other=tuple(other)
     )
-    if fixed := [*dict.fromkeys(_made_for(one) for one in strays if _made_for(one))]:
+    if fixed := [*dict.fromkeys(told for one in strays for told in _made_for(scene, one))]:
         return replace(found, advice=(*fixed, *found.advice))
-    at_home = _device_of_model(scene) or home
-    left = left_behind(scene.frames, lambda one: str(one.device) in places - {at_home})
+    left = left_behind(scene.frames, lambda one: str(one.device) in places - {of_model or home})
     return _with_left(replace(found, advice=()) if left else found, left, scene)
 
 
-def _made_for(one: Operand) -> str:
+def _made_for(scene: Scene, one: Operand) -> Iterator[str]:
     """Where an operand was made for a device that is written out there."""
     for at in (one.source, one.made_at):
-        for call in ast.walk(at.parsed()) if at is not None else ():
-            for given in call.keywords if isinstance(call, ast.Call) else ():
-                if given.arg == "device" and isinstance(given.value, ast.Constant) and at is not None:
-                    return f"no device={given.value.value!r}, or the model's, in `{at.expression}`, line {at.row}"
-    return ""
+        for call in ast.walk(statement_at(at) or ast.Pass()) if at is not None else ():
+            kept = (
+                [given for given in call.keywords if given.arg != "device"]
+                if isinstance(call, ast.Call)
+                else []
+            )
+            fixed = [given.value for given in getattr(call, "keywords", ()) if given.arg == "device"]
+            if at is not None and isinstance(call, ast.Call) and fixed and isinstance(fixed[0], ast.Constant):
+                anew = ast.unparse(ast.Call(call.func, call.args, kept))
+                yield from likely(scene, [by_edit(scene, Edit.of(call, at.filename, anew))])
+                return
 
 
 def _device_of_model(scene: Scene) -> str | None:
@@ -203,8 +210,8 @@ def _moved(one: Operand, home: str, scene: Scene) -> str | None:
     if one.held:
         return f"{_called_module(scene) or scene.module_path()}.to({named or repr(home)})"
     there = next((text.name for text in scene.operands() if text.device == home and not text.held), None)
-    if home == "meta" and not (named or there):
-        return None
+    if one.device == "meta" or (home == "meta" and not (named or there)):
+        return None  # what holds no numbers cannot be moved
     moved = f"{one.owner}.to({named or (f'{there}.device' if there else repr(home))})"
     return f"{one.name} = {moved}" if one.name.isidentifier() else moved
 

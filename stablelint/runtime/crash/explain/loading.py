@@ -113,7 +113,7 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if odd is not None:
         part, one, other = _unlike(samples[odd], samples[kinds.index(common)])
         whose, others = (f"{part} of sample", "of others") if part else ("sample", "and others are")
-        if kinds.count(common) * 2 < len(kinds):  # no shape that most of them have
+        if kinds.count(common) < len(kinds) - 1:  # nor are the others alike
             others = f"of sample {indices[kinds.index(common)]}" if part else "and another is"
         summary = f"{whose} {indices[odd]} is {described(one)}, {others} {described(other)}"
         summary = f"the samples of a batch differ: {summary}"

@@ -109,9 +109,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice = told
     elif _total(user) is None and (told := _detached_in_turn(scene, {*names, *filter(None, (carried,))})):
         advice = told
-    elif stepped and (
-        told := _detached_once(scene, before.site, {id(one) for one in old}, {id(one) for one in earlier})
-    ):
+    elif stepped and (told := _detached_once(scene, before.site, {id(one) for one in earlier})):
         advice = told
     elif not stepped and not carried and len(set(both)) == 2:
         once = f"({' + '.join(both)}).backward() once, or backward(retain_graph=True) in the first call"
@@ -168,25 +166,29 @@ def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
     return []
 
 
-def _detached_once(scene: Scene, site: Site | None, nodes: set[int], earlier: set[int]) -> list[str]:
-    """What is detached so that the program goes on, and trains most: a name of the first loss, or all that are earlier."""
+def without_parts(scene: Scene, site: Site | None) -> list[Repair]:
+    """What a backward call is asked of, made of a part without its graph: each name with one in that statement."""
     loss, names = asked_of(site) or "", scene.user.names if scene.user is not None else {}
-    made = (
-        assignment(site.code, loss, resolve(site).row) if site is not None and loss.isidentifier() else None
-    )
-    if site is None or made is None:
+    if site is None or not loss.isidentifier():
         return []
-    found = list(_all_detached(scene, earlier))
+    made = assignment(site.code, loss, resolve(site).row) or ast.Pass()
+    parts = [one for one in ast.walk(made) if isinstance(one, ast.Name) and one.id != loss]
+    graphs = [one for one in parts if getattr(names.get(one.id), "grad_fn", None) is not None]
+    return [as_of(scene, "{}.detach()", one, site.code.co_filename) for one in graphs]
+
+
+def _detached_once(scene: Scene, site: Site | None, earlier: set[int]) -> list[str]:
+    """What is detached so that the program goes on, and trains most: a name of the first loss, or all that are earlier."""
     around = function_at(resolve(site)) if site is not None else None
-    taken = [one.arg for one in around.args.args] if isinstance(around, ast.FunctionDef) else []
+    taken = (
+        [one.arg for one in around.args.args if one.arg != "self"]
+        if isinstance(around, ast.FunctionDef)
+        else []
+    )
     given = [one for one in ast.walk(around or ast.Pass()) if isinstance(one, ast.Name) and one.id in taken]
-    found += [as_of(scene, "{}.detach()", one, site.code.co_filename) for one in given if one.id != "self"]
-    for one in (one for one in ast.walk(made) if isinstance(one, ast.Name) and one.id != loss):
-        graph = getattr(names.get(one.id), "grad_fn", None)
-        if graph is not None and nodes & {id(each) for each in nodes_of(graph)}:
-            edit = Edit.of(one, site.code.co_filename, f"{one.id}.detach()")
-            found.append(Repair(edit.text, None, revisions=(edit,), where=f" in `{ast.unparse(made)}`"))
-    trained = Onward(scene, lambda _: []).through(found)
+    filename = site.code.co_filename if site is not None else ""
+    found = [*_all_detached(scene, earlier), *(as_of(scene, "{}.detach()", one, filename) for one in given)]
+    trained = Onward(scene, lambda _: []).through([*found, *without_parts(scene, site)])
     return [one.told for one in sorted(trained, key=lambda one: one.idle)[:1]]
 
 

@@ -9,6 +9,7 @@ import re
 import torch
 
 from stablelint.runtime.audit.record import place
+from stablelint.runtime.crash.explain.second_backward import without_parts
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import value_of
@@ -17,7 +18,7 @@ from stablelint.runtime.crash.provenance.history import Written, history
 from stablelint.runtime.crash.provenance.statements import assignment
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward, as_of, likely
+from stablelint.runtime.crash.repairs.onward import Onward, as_of, by_edit, likely, passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at, statement_at
@@ -66,7 +67,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
                 f"an optimizer stepped between {made} and this backward call, which needs the old parameters"
             )
             anew = f"compute what {made} gives, and the loss of it, anew after that step"
-            advice = _detached(scene, written.at) or [anew]
+            advice = _detached(scene) or _anew(scene, seen, written.at) or [anew]
     else:
         advice.insert(0, "look for +=, x[…] = … and methods that end in _ after that line")
     return Explanation("in-place", summary, tuple(because), tuple(advice), other=tuple(other))
@@ -109,23 +110,32 @@ def _otherwise(scene: Scene, written: Written) -> list[str]:
     return [one.told for one in onward.through(copies)][:1]
 
 
-def _detached(scene: Scene, step: Location) -> list[str]:
-    """What the loss that failed is to have without its graph, of which only the optimizer that stepped trains anything."""
-    user, call = scene.user, expression_at(step)
-    owner = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
-    if user is None or owner is None:
+def _detached(scene: Scene) -> list[str]:
+    """What the loss that failed is to have without its graph, so that all that is stepped is still trained."""
+    parts = without_parts(scene, scene.user.site) if scene.user is not None else []
+    return [one.told for one in Onward(scene, lambda _: []).through(parts) if not one.idle][:1]
+
+
+def _anew(scene: Scene, seen: Location, step: Location) -> list[str]:
+    """The loss that failed once more behind the step, of what a call gives then."""
+    user, statement, source = scene.user, statement_at(step), statement_at(seen)
+    name = asked_of(user.site) or "" if user is not None else ""
+    made = (
+        assignment(user.site.code, name, resolve(user.site).row)
+        if user is not None and name.isidentifier()
+        else None
+    )
+    if not isinstance(made, ast.Assign) or not isinstance(source, ast.Assign) or statement is None:
         return []
-    groups = getattr(value_of(owner, user.names), "param_groups", ())
-    held = {id(one) for group in groups for one in group["params"]}
-    name = asked_of(user.site) or ""
-    made = assignment(user.site.code, name, resolve(user.site).row) if name.isidentifier() else None
-    parts = [one for one in ast.walk(made) if isinstance(one, ast.Name)] if made is not None else []
-    graphs = {one: getattr(user.names.get(one.id), "grad_fn", None) for one in parts if one.id != name}
-    ends = {one: [*nodes_of(graph)] for one, graph in graphs.items() if graph is not None}
-    trained = {one: {id(each.variable) for each in ends[one] if hasattr(each, "variable")} for one in ends}
-    cuts = [one for one, leaves in trained.items() if leaves and leaves <= held]
-    repairs = (as_of(scene, "{}.detach()", one, user.site.code.co_filename) for one in cuts)
-    return [one.told for one in Onward(scene, lambda _: []).through(repairs) if not one.idle][:1]
+    text, given = f"{name} = {ast.unparse(made.value)}", source.value
+    targets = [one for to in source.targets for one in (to.elts if isinstance(to, ast.Tuple) else [to])]
+    values = given.elts if isinstance(given, ast.Tuple) else [given]
+    if len(targets) != len(values):
+        text = f"{ast.unparse(source)}; {text}"
+    elif made is not source:
+        for old, new in zip(map(ast.unparse, targets), map(ast.unparse, values), strict=True):
+            text = re.sub(rf"\b{re.escape(old)}\b", new.replace("\\", r"\\"), text)
+    return passed(scene, [by_edit(scene, Edit.behind(statement, step.filename, text))])
 
 
 def _rewritten(scene: Scene, statement: ast.stmt | None, at: Location, text: str, code: str) -> Repair:

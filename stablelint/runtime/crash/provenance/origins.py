@@ -61,8 +61,11 @@ class Origins:
     frames: list[Frame]  # outermost first
 
     def of(self, frame: Frame, whole: ast.expr) -> tuple[Location, ...]:
-        """The places that gave an expression of a frame its value, the nearest first."""
-        return _told(self._way(frame, whole))
+        """The places that gave an expression of a frame its value, the nearest first; of a layer of torch what made that."""
+        called = value_of(whole.func, frame.names) if isinstance(whole, ast.Call) else None
+        return _told(self._way(frame, whole)) or (
+            self.of_module(called) if isinstance(called, nn.Module) else ()
+        )
 
     def expressions(self, frame: Frame, whole: ast.expr) -> list[tuple[ast.expr, str]]:
         """The expressions, and their files, that the value went through, the nearest first."""

@@ -17,7 +17,7 @@ from torch import nn
 
 from stablelint.runtime.crash.expression import given_by_name
 from stablelint.runtime.crash.provenance.scopes import Scope, makes
-from stablelint.runtime.crash.repairs.constructors import give, line_of
+from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import by_edit
 from stablelint.runtime.crash.repairs.search import Repair
@@ -70,16 +70,12 @@ class Configured:
     wanted: dict[Path, int]
 
     def ways(self) -> Iterator[Repair]:
-        """Another one that the program has, the same made with other entries, or changed before the call."""
+        """Another one that the program has, or the same changed before the call."""
         filename, text = self.scope.code.co_filename, ast.unparse(self.node)
         for name, one in self._others():
             if all(entry(one, path) == value for path, value in self.wanted.items()):
                 edit = Edit.of(self.node, filename, name)
                 yield replace(by_edit(self.scene, edit), text=ast.unparse(self.call).replace(text, name))
-        made, place = self.scene.origins.maker(self.held) or (ast.Tuple([]), self.scope)
-        anew = copy.deepcopy(made)
-        if all(_give(anew, place, self.held, *one) for one in self.wanted.items()):
-            yield by_edit(self.scene, Edit.of(made, place.code.co_filename, ast.unparse(anew)))
         statement = statement_at(self.scope.at(self.call))
         if statement is not None:
             sets = "; ".join(f"{self._written(path)} = {value}" for path, value in self.wanted.items())
@@ -112,22 +108,6 @@ class Configured:
             places = [scope.at(given)] if given is not None else _default(type(owner), name)
             told = f"{self._written((*outer, name))} is {entry(owner, (name,))} from here"
             yield from ((told, at) for at in places or self.scene.calls(option))
-
-
-def _give(made: ast.expr, scope: Scope, held: object, path: Path, value: int) -> bool:
-    """Write another value of an entry where what holds it is made; whether that can be."""
-    name, *inner = path
-    given = _given(made, scope, held)
-    if inner and name in given:
-        return _give(given[name], scope, entry(held, (name,)), (*inner,), value)
-    match made:
-        case ast.Dict(values=values) if name in given:
-            made.values = [ast.Constant(value) if one is given[name] else one for one in values]
-        case ast.Call() if makes(made, scope, type(held)) and not inner and not isinstance(held, dict):
-            give(made, given, name, ast.Constant(value))
-        case _:
-            return False
-    return True
 
 
 def _given(made: ast.expr | None, scope: Scope, held: object) -> dict[str, ast.expr]:

@@ -58,15 +58,14 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
     if not isinstance(call, ast.Call):
         return
     before, given = settings_of(layer), given_by_name(call, {}, type(layer))
-    anew = copy.deepcopy(call)
-    for name, value in setting.changed:
-        give(
-            anew,
-            given_by_name(anew, {}, type(layer)),
-            name,
-            written(given.get(name), before.get(name), value),
-        )
-    yield ast.unparse(anew), Edit.of(call, places[0].filename, ast.unparse(anew))
+    taken = [one.arg for one in ast.walk(function_at(places[0]) or ast.Pass()) if isinstance(one, ast.arg)]
+    for names in (taken, []) if any(name in taken for name, _ in setting.changed) else ([],):
+        anew = copy.deepcopy(call)
+        for name, value in setting.changed:
+            plain = written(given.get(name), before.get(name), value)
+            handed_on = ast.Name(name) if name in names and name not in given else plain
+            give(anew, given_by_name(anew, {}, type(layer)), name, handed_on)
+        yield ast.unparse(anew), Edit.of(call, places[0].filename, ast.unparse(anew))
     for name, value in setting.changed if len(setting.changed) == 1 else ():
         yield from around(given.get(name), places, before.get(name), value)
 

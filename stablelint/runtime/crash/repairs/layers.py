@@ -108,9 +108,24 @@ def changes(call: Call, name: Name) -> Iterator[Change]:
         turned = ast.Call(call.whole[1].func, call.whole[1].args[::-1], call.whole[1].keywords)
         edit = Edit.of(call.whole[1], call.whole[0], ast.unparse(turned))
         yield "turned", edit.text, replace(call, values=call.values[::-1], revisions=(edit,))
+    yield from _other_subscripts(call)
     for function in _KIN.get(call.function, ()):
         name_of = f"torch.{function.__name__}"
         yield "function", name_of, replace(call, function=function, revisions=_called(call, name_of))
+
+
+def _other_subscripts(call: Call) -> Iterator[Change]:
+    """A sum of products with another letter for a dimension, in one operand."""
+    text = call.values[0] if call.function is torch.einsum and call.whole is not None else None
+    given, arrow, result = text.partition("->") if isinstance(text, str) else ("", "", "")
+    filename, node = call.whole or ("", ast.Call(ast.Name(""), [], []))
+    for place, letter in enumerate(given):
+        operand = given[given.rfind(",", 0, place) + 1 :].partition(",")[0]
+        lost = {one for one in given if given.count(one) == 1 and one not in result + operand}  # summed alone
+        for other in sorted(lost - {*",. "}) if letter.isalpha() and arrow else ():
+            anew = given[:place] + other + given[place + 1 :] + arrow + result
+            edit = Edit.of(node.args[0], filename, repr(anew))
+            yield "subscript", f"torch.einsum({anew!r}, …)", replace(call.given(0, anew), revisions=(edit,))
 
 
 def _called(call: Call, name: str) -> tuple[Revision, ...] | None:

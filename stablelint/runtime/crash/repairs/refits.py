@@ -32,16 +32,23 @@ from stablelint.syntax.operations import having
 _SECONDS = 4.0  # after which no further layer is tried
 _MOST = 12  # operations before an operand
 _MOST_TRIED = 8  # by running the script
+_Changes = Callable[[nn.Module], Iterable[dict[str, Any]]]
 
 
-def refitted(scene: Scene, factor: Fraction | None = None) -> list[Repair]:
+def refitted(scene: Scene, factor: Fraction | None = None, layer: nn.Module | None = None) -> list[Repair]:
     """The nearest call of a function, or layer, with other settings of which the program goes on to its end.
 
-    `factor`: of a layer that is to give so many times what it gave.
+    `factor`: of a layer that is to give so many times what it gave. `layer`: it alone.
     """
-    changes = functools.partial(_times, factor) if factor is not None else None
-    onward = Onward(scene, lambda _: [])
-    sources = islice(_recalled(scene), _MOST_TRIED), islice(_relayered(scene, onward, changes), _MOST_TRIED)
+    changes: _Changes | None = functools.partial(_times, factor) if factor is not None else None
+    onward, wanted = (
+        Onward(scene, lambda _: []),
+        {size: None for one in scene.operands() for size in one.shape},
+    )
+    if layer is not None:
+        changes = lambda one: alternatives(one, wanted) if one is layer else ()  # noqa: E731
+    calls = _recalled(scene) if layer is None else ()
+    sources = islice(calls, _MOST_TRIED), islice(_relayered(scene, onward, changes), _MOST_TRIED)
     for one in chain(*(sources if outermost(scene) is None else sources[::-1])):
         if found := onward.through(constructed(scene, one)) or onward.through([one]):
             return found[:1]
@@ -67,9 +74,7 @@ def _times(factor: Fraction, layer: nn.Module, only: int | None = None) -> Itera
             yield {name: int(one * factor)}
 
 
-def _relayered(
-    scene: Scene, onward: Onward, changes: Callable[[nn.Module], Iterable[dict[str, Any]]] | None = None
-) -> Iterator[Repair]:
+def _relayered(scene: Scene, onward: Onward, changes: _Changes | None = None) -> Iterator[Repair]:
     """Layers with another setting, all that one call made, with which the pass, or else the step, ends well."""
     until, inner, made = thread_time() + _SECONDS, outermost(scene), again(scene)
     fails_inside = made is not None and made.error is not None

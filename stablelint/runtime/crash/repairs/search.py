@@ -181,6 +181,7 @@ class _Kind:
 _PLAIN = _Kind()
 _WEIGHED = {
     "order": _Kind(rank=-1, grows=True),
+    "subscript": _Kind(rank=-1),
     "setting": _Kind(rank=3, grows=True),
     "switch": _Kind(most=1, rank=3, grows=True),
     "dimension": _Kind(most=1),
