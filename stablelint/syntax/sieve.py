@@ -25,6 +25,12 @@ IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
 _LAYERS = ("Linear", "Conv", "Embedding", "LSTM", "GRU")
+# What torch calls the sizes of what its layers take and give, and layers that have none.
+_SIZES = frozenset(
+    "in_features in_channels num_features num_channels normalized_shape input_size out_features out_channels "
+    "embedding_dim hidden_size".split()
+)
+_UNSIZED = tuple("MaxPool AvgPool AdaptiveAvgPool AdaptiveMaxPool Upsample ZeroPad ReflectionPad".split())
 _READ = frozenset({ast.Attribute, ast.Call, ast.Subscript})  # what yields something that stands elsewhere
 SIZED = "sized"  # a class is given a whole number, as a layer its sizes
 TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
@@ -270,7 +276,7 @@ def _look_at_call(node: ast.Call, seen: Glance) -> None:
     seen.calls.setdefault(name, []).append(node)
     if (node.args or node.keywords) and _may_leave_file(node.func, name, seen.imports):
         seen.passing.append(node)
-    if _is_sized(node, seen.variable):
+    if _is_sized(node, seen):
         seen.words.add(SIZED)
     if is_in_place(name):
         seen.changed.add(written_name(node))
@@ -302,14 +308,20 @@ def _look_at_keyword(node: ast.keyword, seen: Glance) -> None:
         seen.words.add(TINY)
 
 
-def _is_sized(node: ast.expr, variable: Container[str]) -> bool:
+def _is_sized(node: ast.expr, seen: Glance) -> bool:
     """Whether one of the first two arguments of a class is a whole number, or a name of one, as sizes of layers are."""
-    if type(node) is not ast.Call or not last_name(node.func)[:1].isupper():
+    name = last_name(node.func) if type(node) is ast.Call else ""
+    if type(node) is not ast.Call or not name[:1].isupper():
         return False
-    first = (*node.args[:2], *(keyword.value for keyword in node.keywords[:2]))
-    named = last_name(node.func).startswith(_LAYERS)
+    keywords = node.keywords[:2]
+    if origin(node.func, seen.imports).startswith("torch."):
+        keywords = [one for one in keywords if one.arg in _SIZES]
+        if name.startswith(_UNSIZED):
+            return False
+    first = (*node.args[:2], *(keyword.value for keyword in keywords))
+    named = name.startswith(_LAYERS)
     return any(
-        type(value) is ast.Name and value.id not in variable
+        type(value) is ast.Name and value.id not in seen.variable
         if named and type(value) is not ast.Constant
         else type(value) is ast.Constant and type(value.value) is int and value.value > 1
         for value in first
@@ -388,7 +400,7 @@ def _look_at_assignment(node: ast.Assign, seen: Glance) -> None:
     """`self.criterion = nn.BCELoss()`, `step = torch.exp`, `LOW = -math.inf`: the name stands for a word."""
     values = node.value.elts if type(node.value) is ast.Tuple else [node.value]
     words = [word for value in values if (word := assigned_word(value, seen.imports))]
-    if words and any(_is_sized(part, seen.variable) for value in values for part in (value, *_listed(value))):
+    if words and any(_is_sized(part, seen) for value in values for part in (value, *_listed(value))):
         words.append(SIZED)
     if type(node.value) in _READ:
         for target in node.targets:

@@ -205,3 +205,20 @@ def test_a_constructor_is_no_change_in_place() -> None:
 def test_constants_are_absorbed_where_one_is_tiny() -> None:
     assert "1-eps" in words("1 - 1e-15")
     assert "1-eps" not in words("1024 * 4")
+
+
+@pytest.mark.parametrize(
+    ("made", "sized"),
+    [
+        ("nn.Linear(64, n)", True),
+        ("nn.Conv2d(in_channels=64, out_channels=n, kernel_size=3)", True),
+        ("nn.Conv2d(c.n, c.m, kernel_size=3)", False),
+        ("nn.MaxPool2d(2)", False),
+        ("Block(c.n, width=64)", True),
+    ],
+)
+def test_a_layer_is_given_a_size_where_one_of_those_of_its_tensors_is_written_out(
+    made: str, sized: bool
+) -> None:
+    seen = glance([ast.parse(f"def f(n):\n    return {made}")], {"nn": "torch.nn"})
+    assert ("sized" in seen.words) is sized

@@ -168,13 +168,18 @@ def _may_permute(seen: Glance) -> bool:
 def _may_be_written_out(seen: Glance) -> bool:
     """Whether all sizes that a view is given can be numbers that are written out."""
     views = [call for name in ("view", "reshape") for call in seen.calls.get(name, ())]
-    return not views or any(not any(map(_is_left_open, call.args)) for call in views)
+    return not views or any(not any(_is_left_open(size, seen) for size in call.args) for call in views)
 
 
-def _is_left_open(size: ast.expr) -> bool:
-    """Whether a size is -1, or the text takes it from a tensor."""
+def _is_left_open(size: ast.expr, seen: Glance) -> bool:
+    """Whether a size is -1, or the text takes it from a tensor or another object."""
     held = size.elts if isinstance(size, ast.Tuple | ast.List) else [size]
-    return any(isinstance(n, ast.UnaryOp) or (is_whole(n, {}) and not _is_size(n)) for n in held)
+    return any(
+        isinstance(n, ast.UnaryOp)
+        or (is_whole(n, {}) and not _is_size(n))
+        or (isinstance(n, ast.Name) and n.id in seen.variable)
+        for n in held
+    )
 
 
 _LENGTHENED = frozenset({"pad", "cat"})
