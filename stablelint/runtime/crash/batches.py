@@ -28,7 +28,7 @@ from stablelint.runtime.program.location import Location
 def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
     """The explanation, and that the batch is a short one, if that is why its operands do not fit."""
     numbers = set(map(int, re.findall(r"\d+", scene.message)))
-    for text, loader in _loaders(scene):
+    for text, loader in (one for one in _loaders(scene) if hasattr(one[1].sampler, "__len__")):
         whole, samples = loader.batch_size, len(loader.sampler)  # type: ignore[arg-type]
         rest = samples % whole if whole else 0
         short = any(

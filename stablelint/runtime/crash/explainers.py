@@ -87,10 +87,10 @@ def _walk() -> Iterator[Explainer]:
         yield from (value for value in vars(module).values() if isinstance(value, Explainer))
 
 
-def _asked(one: Explainer, scene: Scene, match: re.Match[str]) -> Explanation | None:
-    """What an explainer says; None where it fails, which must not cost what others know."""
+def _asked(explain: Callable[..., Explanation | None], *given: object) -> Explanation | None:
+    """What is said; None where it fails, which must not cost what others know."""
     try:
-        return one.explain(scene, match)
+        return explain(*given)
     except Exception:
         if os.environ.get("STABLELINT_TRACEBACK"):
             raise
@@ -118,7 +118,7 @@ def explanation_of(scene: Scene) -> Explanation | None:
     """
     for one in all_explainers():
         match = one.pattern.search(scene.message)
-        if match is not None and (found := _asked(one, scene, match)) is not None:
+        if match is not None and (found := _asked(one.explain, scene, match)) is not None:
             break
     else:
         found = general(scene) or (Explanation("data", "") if _sample(scene) else None)
@@ -126,10 +126,10 @@ def explanation_of(scene: Scene) -> Explanation | None:
         return None
     if not found.operands:
         found = replace(found, operands=operands_of_call(scene))
-    found = with_short_batch(scene, found)
+    found = _asked(with_short_batch, scene, found) or found
     if not found.advice:
         found = advised(scene).onto(found)
-    found = _of_sample(scene, with_history(scene, found))
+    found = _of_sample(scene, _asked(with_history, scene, found) or found)
     because, advice = dict.fromkeys(found.because), dict.fromkeys(found.advice)
     other, at = dict.fromkeys(found.other), found.location or scene.location
     return replace(found, because=(*because,), advice=(*advice,), other=(*other,), location=at)

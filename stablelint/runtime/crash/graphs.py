@@ -13,10 +13,10 @@ from stablelint.runtime.program.frames import Site
 
 
 def losses(scene: Scene) -> tuple[torch.Tensor, ...]:
-    """What the failing backward call was given."""
-    frame = scene.called("backward")
+    """What the failing backward call, or the one for gradients, was given."""
+    frame = scene.called("backward") or scene.called("grad")
     names = frame.frame.f_locals if frame is not None else {}
-    given = names.get("tensors", names.get("self"))
+    given = names.get("tensors", names.get("outputs", names.get("self")))
     several = given if isinstance(given, tuple) else (given,)
     return tuple(one for one in several if isinstance(one, torch.Tensor))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -16,13 +17,15 @@ from torch import nn
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import member, node_at, operands, value_of
-from stablelint.runtime.crash.frame import Frame, frames_of
+from stablelint.runtime.crash.frame import Frame, frames_of, is_of_program
 from stablelint.runtime.crash.provenance.origins import Origins
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.crash.trail import Trail
 from stablelint.runtime.program.frames import parse_file, resolve
 from stablelint.runtime.program.location import Location
+
+_LIBRARIES = f"{os.sep}site-packages{os.sep}"
 
 
 @dataclass(slots=True)
@@ -104,6 +107,11 @@ class Scene:
     def calls(self, pattern: re.Pattern[str]) -> list[Location]:
         """The one call of the program's files that is written so."""
         files = dict.fromkeys(one.site.code.co_filename for one in self.frames if one.mine)
+        loaded = (getattr(one, "__file__", None) or "" for one in list(sys.modules.values()))
+        own = f"{self.trail.folder}{os.sep}"
+        files |= dict.fromkeys(
+            one for one in loaded if one.startswith(own) and is_of_program(one) and _LIBRARIES not in one
+        )
         nodes = ((file, node) for file in files for node in ast.walk(parse_file(file) or ast.Module([], [])))
         calls = (
             pair for pair in nodes if isinstance(pair[1], ast.Call) and pattern.search(ast.unparse(pair[1]))

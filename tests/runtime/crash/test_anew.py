@@ -357,6 +357,28 @@ CASES = {
         "target.float() passes",
         "target is int64 from here on: (x[:, 0] > 0).long()",
     ),
+    "a table with a row for padding": (
+        HEAD + "words = [[0, 1, 4], [2, 3, 5]]\ncount = len(words) + 2\n"
+        "table = nn.Embedding(count, 2, padding_idx=0)\nids = torch.tensor(words)\ntable(ids).sum().backward()\n",
+        "len(words) + 4 in line 6 passes",
+        "ids reaches 5 here first",
+    ),
+    "classes that are counted from 3": (
+        HEAD + "kinds = [3, 5, 4, 3]\ndef label(i):\n    return torch.tensor(kinds[i])\n"
+        "net = nn.Linear(2, 3)\nfor _ in range(2):\n    y = torch.stack([label(i) for i in range(4)])\n"
+        "    F.cross_entropy(net(torch.ones(4, 2)), y).backward()\n",
+        "they begin at 3: torch.stack([label(i) for i in range(4)]) - 3 in line 10 passes",
+        "y reaches 5 here first",
+    ),
+    "a number of another value than what was made of one": (
+        HEAD + "net, x = nn.Linear(2, 1), torch.ones(3, 2)\n"
+        "def step():\n    loss = net(x).mean()\n    loss.backward()\n    return loss.item()\n"
+        "@torch.no_grad()\ndef judged(y):\n    loss = (net(x) - y).mean()\n"
+        "    return torch.autograd.grad(loss, net.weight)\n"
+        "step()\ny = torch.randn(3, 1)\njudged(y)\n",
+        "judged without no_grad in line 10, where its result is trained on",
+        "gradients are disabled where `net(x)` stands",
+    ),
     "letters of a sum that stand for two sizes": (
         HEAD + "weights, v = torch.ones(2, 5, 3), torch.ones(2, 3, 4)\n"
         "torch.einsum('bij,bid->bid', weights, v)\n",

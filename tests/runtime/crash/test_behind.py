@@ -174,7 +174,9 @@ def test_a_tuple_that_a_module_keeps_is_detached_part_by_part(tmp_path: Path) ->
     found, _ = explained(path)
     line = 1 + path.read_text().splitlines().index("        h, self.state = self.lstm(x, self.state)")
     assert found is not None
-    assert found.advice == (f"self.state = tuple(one.detach() for one in self.state) after line {line}",)
+    assert found.advice == (
+        f"self.state = tuple(one.detach() for one in self.state) after line {line} passes",
+    )
 
 
 def test_a_key_is_looked_for_however_it_was_asked_for(tmp_path: Path) -> None:

@@ -182,15 +182,13 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
 
 def _made_for(scene: Scene, one: Operand) -> Iterator[str]:
     """Where an operand was made for a device that is written out there."""
-    for at in (one.source, one.made_at):
-        for call in ast.walk(statement_at(at) or ast.Pass()) if at is not None else ():
-            kept = (
-                [given for given in call.keywords if given.arg != "device"]
-                if isinstance(call, ast.Call)
-                else []
-            )
-            fixed = [given.value for given in getattr(call, "keywords", ()) if given.arg == "device"]
-            if at is not None and isinstance(call, ast.Call) and fixed and isinstance(fixed[0], ast.Constant):
+    for at in filter(None, (one.source, one.made_at)):
+        for call in ast.walk(statement_at(at) or ast.Pass()):
+            given = call.keywords if isinstance(call, ast.Call) else []
+            kept = [
+                each for each in given if each.arg != "device" or not isinstance(each.value, ast.Constant)
+            ]
+            if isinstance(call, ast.Call) and kept != given:
                 anew = ast.unparse(ast.Call(call.func, call.args, kept))
                 yield from likely(scene, [by_edit(scene, Edit.of(call, at.filename, anew))])
                 return

@@ -104,7 +104,8 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if not samples or fetched is None or not scene.called("collate"):
         return None
     given = fetched.names.get("possibly_batched_index")
-    indices = given if isinstance(given, list) else list(range(len(samples)))
+    indices = given if isinstance(given, list) and None not in given else None
+    indices = indices or [f"{place} of the batch" for place in range(len(samples))]
     kinds = [layout(one) for one in samples]
     common = max(kinds, key=kinds.count)
     odd = next((place for place, one in enumerate(kinds) if one != common), None)

@@ -92,9 +92,15 @@ def _cut(scene: Scene) -> tuple[str, str, Location] | None:
     at, kind = cut.at, "the comparison" if cut.operation in _COMPARISONS else cut.operation
     if cut.silent:
         off = next((one for one in (at, *cut.callers) if switches_off(one)), at)
-        inner = off.function if off.function != scene.user.site.code.co_qualname else ""
-        told = f"gradients are disabled{inner and f' in {inner}'} where `{off.expression}` stands"
-        return told, f"{inner} without no_grad, where its result is trained on" if inner else _LEAVE, off
+        own, inner = (
+            re.sub(r"(\.<locals>)?\.<\w+>$", "", one)
+            for one in (scene.user.site.code.co_qualname, off.function)
+        )
+        row, outer = switches_off(off), inner != own
+        told = f"gradients are disabled{f' in {inner}' * outer} where `{off.expression}` stands"
+        whole = outer or row < getattr(function_at(off), "lineno", 0)  # by a decorator
+        without = f"{inner} without no_grad in line {row}, where its result is trained on"
+        return told, without if whole else _LEAVE, off
     because = f"`{at.expression}` cuts it off: {kind} gives a value without a graph"
     joined = [one.args[0] for one in ast.walk(at.parsed()) if isinstance(one, ast.Call) and one.args]
     if kind == "tensor" and joined:
@@ -102,18 +108,14 @@ def _cut(scene: Scene) -> tuple[str, str, Location] | None:
     return because, f"compute the loss of what stands before {kind}", at
 
 
-def switches_off(at: Location) -> bool:
-    """Whether a decorator of the function in which a place stands, or a block in it, switches gradients off."""
+def switches_off(at: Location) -> int:
+    """The line where a decorator of the function around a place, or a block in it, switches gradients off; else 0."""
     function = function_at(at)
     blocks = [one for one in ast.walk(function) if isinstance(one, ast.With)] if function is not None else []
     contexts = [*getattr(function, "decorator_list", ())]
-    contexts += [
-        item.context_expr
-        for one in blocks
-        if one.lineno <= at.row <= (one.end_lineno or 0)
-        for item in one.items
-    ]
-    return any(records_gradient(one) is False for one in contexts)
+    within = (one for one in blocks if one.lineno <= at.row <= (one.end_lineno or 0))
+    contexts += [item.context_expr for one in within for item in one.items]
+    return next((one.lineno for one in contexts if records_gradient(one) is False), 0)
 
 
 @explains(

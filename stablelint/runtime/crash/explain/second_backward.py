@@ -97,10 +97,16 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif field:
         summary += f": {field} is carried from step to step"
         held = _attribute_with_graph(field.rpartition(".")[2], owners)
-        where = " after each step"
-        if made is not None and _is_done(made, field):
-            where = line_of(scene, Edit(made.filename, (made.row, 0, None, None), "", kind="behind"))
-        advice = [f"{field} = {_without_graph(field, held)}{where}"]
+        statement, anew = (
+            statement_at(made) if made is not None else None,
+            f"{field} = {_without_graph(field, held)}",
+        )
+        edits = (
+            [Edit.behind(statement, made.filename, anew)]
+            if statement is not None and made is not None
+            else []
+        )
+        advice = passed(scene, (by_edit(scene, one) for one in edits)) or [f"{anew} after each step"]
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
@@ -226,14 +232,6 @@ def _attribute_with_graph(name: str, scope: dict[str, Any]) -> object:
     owners = [*scope.values(), *(each for one in models for each in one.modules())]
     held = (vars(one)[name] for one in owners if name in getattr(one, "__dict__", ()))
     return next((one for one in held if any(part.grad_fn is not None for part in tensors_in(one))), None)
-
-
-def _is_done(made: Location, field: str) -> bool:
-    """Whether the statement at a place gives an attribute its value, which the function does not read behind it."""
-    nodes = [*ast.walk(function_at(made) or ast.Module([], []))]
-    same = [one for one in nodes if isinstance(one, ast.Attribute) and ast.unparse(one) == field]
-    stores = any(isinstance(one.ctx, ast.Store) and one.lineno == made.row for one in same)
-    return stores and not any(isinstance(one.ctx, ast.Load) and one.lineno > made.row for one in same)
 
 
 def _total(user: Frame | None) -> Location | None:

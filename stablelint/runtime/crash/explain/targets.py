@@ -42,13 +42,16 @@ def _outside(values: torch.Tensor, low: float, high: float, spared: float | None
     return ", ".join(shown) + more
 
 
-def _begin_at_one(scene: Scene, operand: Operand, values: torch.Tensor, count: int) -> list[str]:
-    """What to do where numbers run from 1, as it seems, to their count."""
-    low = int(values.min())
-    if low < 1 or int(values.max()) != count:
+def _begin_later(
+    scene: Scene, operand: Operand, values: torch.Tensor, count: int, high: int = 0
+) -> list[str]:
+    """What to do where numbers run from a later one than 0, as it seems, as many as there are."""
+    low, first = int(values.min()), max(high, int(values.max())) - count + 1
+    if not 1 <= first <= low:
         return []
-    told = counted_anew(scene, operand, "{} - 1") or f"{operand.name} - 1"
-    return [f"they begin at 1: {told}" if low == 1 else f"if they are counted from 1: {told}"]
+    told = counted_anew(scene, operand, f"{{}} - {first}") or (f"{operand.name} - 1" if first == 1 else "")
+    begin = f"they begin at {first}" if low == first else f"if they are counted from {first}"
+    return [f"{begin}: {told}"] * bool(told)
 
 
 def _place(index: torch.Tensor) -> str:
@@ -76,7 +79,7 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
         kept = advice if high <= count else []  # so many classes are not meant by a mark beyond them
         told = _ignoring(loss.scene, int(odd)) or f"ignore_index={int(odd)}"
         advice = [f"{told}, if it marks what has no label", *kept]
-    advice = _begin_at_one(loss.scene, labels, target[target != -100], count) or advice
+    advice = _begin_later(loss.scene, labels, target[target != -100], count, high) or advice
     return loss.explained("target", summary, *advice)
 
 
@@ -116,7 +119,7 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if int(indices.min()) < 0:
         advice = ["rows are counted from 0: what is padded has a row of its own, padding_idx"]
     if frame.frame.f_locals.get("padding_idx") != 0:  # else 0 is taken
-        advice += _begin_at_one(scene, operands[0], indices, rows)
+        advice += _begin_later(scene, operands[0], indices, rows)
     source = scene.origins.of_setting(scene.module, "num_embeddings")[-1:] if scene.module is not None else ()
     source = source or _handed_on(scene, "num_embeddings")
     other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in source)
@@ -163,7 +166,7 @@ def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
     columns = count if count >= 0 else int(labels.max()) + 1
     summary = f"{name} holds {_outside(labels, 0, columns - 1)}; "
     summary += f"num_classes is {count}: 0 … {count - 1}" if count >= 0 else "classes are counted from 0"
-    advice = _begin_at_one(scene, scene.operand(labels, name), labels, count)
+    advice = _begin_later(scene, scene.operand(labels, name), labels, count)
     odd = labels[(labels < 0) | (labels >= columns)].unique()
     if int(labels.min()) < 0 or (len(odd) == 1 and int(odd) > columns):
         advice.append(f"leave out what {int(odd[0])} marks, or {name}.clamp(0, {columns - 1}) and a mask")
@@ -201,7 +204,7 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
         if tensor.dtype == torch.int64 and bool((tensor == entry).any()):
             held = _outside(tensor, -size, size - 1)
             summary = f"{name} holds {held}; dimension {match[2]} has {size} entries, 0 … {size - 1}"
-            advice = _begin_at_one(scene, scene.operand(tensor, name), tensor, size)
+            advice = _begin_later(scene, scene.operand(tensor, name), tensor, size)
             advice = advice or [f"see how {name} is made: {size} entries are there"]
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
 

@@ -6,13 +6,11 @@ import ast
 import copy
 import re
 
-import torch
-
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explain.second_backward import without_parts
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.expression import node_at, operands
 from stablelint.runtime.crash.graphs import asked_of, losses, lost_a_value
 from stablelint.runtime.crash.provenance.history import Written, history
 from stablelint.runtime.crash.provenance.statements import assignment
@@ -228,14 +226,14 @@ def _readable(node: str) -> str:
 )
 def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     """A parameter that is written where gradients are recorded."""
-    operands, statement = scene.operands()[:1], scene.statement
-    name, owner = operands[0].name if operands else "a parameter", _written_in(statement)
-    text, user = ast.unparse(owner) if owner is not None else name, scene.user
-    held = value_of(owner, user.names) if owner is not None and user is not None else None
-    path = scene.parameter_name(held) if isinstance(held, torch.Tensor) else None
-    whole = base_name(owner) if isinstance(owner, ast.Subscript) else ""
-    places = scene.origins.of(user, ast.Name(whole))[:1] if path and whole and user is not None else ()
-    subject = f"{text} is {path}, which" if path not in (None, text) else name
+    shown, statement, user = scene.operands()[:1], scene.statement, scene.user
+    name = shown[0].name if shown else "a parameter"
+    pairs = operands(node_at(user.site), user.names) if user is not None else ()
+    text, held = next(iter(pairs), (name, None))
+    path = scene.parameter_name(held) if held is not None else None
+    whole = base_name(ast.parse(text, mode="eval").body) if path not in (None, text) else ""
+    places = scene.origins.of(user, ast.Name(whole))[:1] if whole != text and user is not None else ()
+    subject = f"{text} is {path}, which" if whole else name
     sets = "with torch.no_grad(): around the write"
     ways = [(sets, f"with torch.no_grad():\n    {ast.unparse(statement)}")] if statement is not None else []
     ways += _out_of_place(statement) if isinstance(statement, ast.AugAssign) else []
@@ -247,16 +245,6 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
         "leaf-in-place",
         f"{subject} asks for gradients, and is written while they are recorded",
         advice=tuple(advice),
-        operands=operands,
+        operands=shown,
         other=tuple((f"{whole} comes from here", at) for at in places),
     )
-
-
-def _written_in(statement: ast.stmt | None) -> ast.expr | None:
-    """What a statement writes into."""
-    match statement:
-        case ast.AugAssign(target) | ast.Assign([ast.Subscript(target)]):
-            return target
-        case ast.Expr(ast.Call(ast.Attribute() as function)):
-            return function.value
-    return None

@@ -9,12 +9,14 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves
 
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import Frame
@@ -51,7 +53,7 @@ class Past(NamedTuple):
     given: tuple[int, ...]  # places in the history
     asks: bool  # for gradients
     silent: bool  # whether gradients were disabled where it was made
-    number: int | None  # what left torch as a number last, before it was made of numbers
+    number: int | None  # what left torch as a number of which it was made
     callers: tuple[Location, ...] = ()  # the calls of the program that led there, the innermost first
     largest: int | None = None  # whole number of all that the same operation of the program gave
 
@@ -134,7 +136,9 @@ class _Record(TorchFunctionMode):
     all: list[_Made] = field(default_factory=list)
     writes: list[tuple[int, int, tuple[Site, ...]]] = field(default_factory=list)  # when, which memory, where
     frozen: dict[int, list[Frame]] = field(default_factory=dict)  # where parameters left training
-    left: _Made | None = None  # the last tensor with a graph of which a number was made
+    left: dict[float, _Made] = field(
+        default_factory=dict
+    )  # the tensors with graphs that numbers were made of
     size: int = 0
 
     def __post_init__(self) -> None:
@@ -167,8 +171,9 @@ class _Record(TorchFunctionMode):
         made = list(tensors_in(result))
         if name in ("requires_grad_", "__set__") and not given[0].requires_grad:
             self.frozen[id(given[0])] = [Frame(*pair) for pair in zip(frames, sites, strict=True)]
-        if not made and isinstance(result, float | list) and any(one.requires_grad for one in given):
-            self.left = _Made(given[0], name, sites, (self.known(given[0]),), silent)
+        if not made and any(one.requires_grad for one in given):
+            left = _Made(given[0], name, sites, (self.known(given[0]),), silent)
+            self.left.update((one, left) for one in _numbers(result))
         for one, version in zip(given, versions, strict=True):
             if version >= 0 and one._version > version:
                 self.writes.append((len(self.all), _memory(one), sites))
@@ -177,9 +182,10 @@ class _Record(TorchFunctionMode):
             self.size += one.numel() * one.element_size()
             before = given[:1] if name.endswith("_") and not name.endswith("__") else given
             before = [each for each in self.saved if torch.equal(each, one)] if name == "load" else before
-            number = self.left if not given else None
+            numbers = () if given else _numbers((args, kwargs))
+            number = next((self.left[each] for each in numbers if each in self.left), None)
             parts = tuple(map(self.known, before))
-            self._keep(_Made(one, name, sites, parts, silent, number, one.grad_fn, len(self.all)))
+            self._keep(_Made(one, name, sites, parts, silent, number, _node(one), len(self.all)))
         if self.size > _MOST_BYTES:
             raise MemoryError
         return result
@@ -223,6 +229,18 @@ class _Record(TorchFunctionMode):
         """What is known of a tensor."""
         found = self.made.get(id(tensor)) or self.stored.get(_elements(tensor))
         return found if found is not None else _Made(tensor, "", (), ())
+
+
+def _numbers(value: Any) -> list[float]:
+    """The numbers in arguments or in a result."""
+    return [one for one in tree_leaves(value) if type(one) is float]
+
+
+def _node(tensor: torch.Tensor) -> Any:
+    """The node of a tensor's graph; None also of a view made without gradients that was written where they are recorded."""
+    with suppress(RuntimeError):
+        return tensor.grad_fn
+    return None
 
 
 def _memory(tensor: torch.Tensor) -> int:
@@ -329,7 +347,7 @@ def _past(one: _Made, given: tuple[int, ...], number: int | None) -> Past:
         next(iter(places), None),
         tuple(tensor.shape),
         dtype_name(tensor.dtype),
-        tensor.grad_fn is not None,
+        _node(tensor) is not None,
         _range(tensor),
         given,
         tensor.requires_grad,

@@ -16,7 +16,7 @@ from stablelint.runtime.crash.repairs.constructors import constructed, line_of, 
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import expression_at
+from stablelint.runtime.crash.source import expression_at, statement_at
 from stablelint.runtime.tensors.measure import tensors_in
 
 _COUNTED = ("embedding", "cross_entropy", "nll_loss")
@@ -71,8 +71,8 @@ def _ways(scene: Scene, layer: nn.Module, name: str, value: int) -> Iterator[Rep
     """Where the count is computed, and then where the layer is made, the outermost call first."""
     more = value - int(getattr(layer, name))
     for at in scene.origins.of_setting(layer, name)[-1:]:
-        node = expression_at(at)
-        if node is not None and not isinstance(node, ast.Constant):
+        node = expression_at(at) or getattr(statement_at(at), "value", None)
+        if isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
             edit = Edit.of(node, at.filename, plus(node, more))
             yield Repair(edit.text, None, "setting", revisions=(edit,), where=line_of(scene, edit))
     setting = Setting(id(layer), ((name, value),))

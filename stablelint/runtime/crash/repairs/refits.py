@@ -41,14 +41,9 @@ def refitted(scene: Scene, factor: Fraction | None = None, layer: nn.Module | No
     `factor`: of a layer that is to give so many times what it gave. `layer`: it alone.
     """
     changes: _Changes | None = functools.partial(_times, factor) if factor is not None else None
-    onward, wanted = (
-        Onward(scene, lambda _: []),
-        {size: None for one in scene.operands() for size in one.shape},
-    )
-    if layer is not None:
-        changes = lambda one: alternatives(one, wanted) if one is layer else ()  # noqa: E731
-    calls = _recalled(scene) if layer is None else ()
-    sources = islice(calls, _MOST_TRIED), islice(_relayered(scene, onward, changes), _MOST_TRIED)
+    onward, calls = Onward(scene, lambda _: []), _recalled(scene) if layer is None else ()
+    layers = _relayered(scene, onward, changes, layer)
+    sources = islice(calls, _MOST_TRIED), islice(layers, _MOST_TRIED)
     for one in chain(*(sources if outermost(scene) is None else sources[::-1])):
         if found := onward.through(constructed(scene, one)) or onward.through([one]):
             return found[:1]
@@ -74,7 +69,9 @@ def _times(factor: Fraction, layer: nn.Module, only: int | None = None) -> Itera
             yield {name: int(one * factor)}
 
 
-def _relayered(scene: Scene, onward: Onward, changes: _Changes | None = None) -> Iterator[Repair]:
+def _relayered(
+    scene: Scene, onward: Onward, changes: _Changes | None = None, only: nn.Module | None = None
+) -> Iterator[Repair]:
     """Layers with another setting, all that one call made, with which the pass, or else the step, ends well."""
     until, inner, made = thread_time() + _SECONDS, outermost(scene), again(scene)
     fails_inside = made is not None and made.error is not None
@@ -84,7 +81,7 @@ def _relayered(scene: Scene, onward: Onward, changes: _Changes | None = None) ->
     if inner is not None and made is not None:
         layers = [inner[0].get_submodule(path) for path, *_ in made.called[::-1]]
     wanted = {size: None for one in scene.operands() for size in one.shape[::-1]}
-    for layer in {id(one): one for one in layers}.values():
+    for layer in {id(one): one for one in layers if only in (None, one)}.values():
         alike = _alike(scene, layer, [*inner[0].modules()] if inner is not None else layers)
         for changed in changes(layer) if changes is not None else alternatives(layer, wanted):
             settings = tuple(Setting(id(one), tuple(changed.items())) for one in alike)
