@@ -53,6 +53,8 @@ def crop(text: str, shift: int, room: int) -> str:
         return text
     begin = shift + 1 if shift else 0
     limit = shift + room if width(text) <= shift + room else shift + room - 1
+    if text.isascii():  # each character takes one cell
+        return ("…" if shift else "") + text[begin:limit] + ("…" if len(text) > limit else "")
     shown = []
     cell = 0
     for character in text:

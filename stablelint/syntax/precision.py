@@ -21,6 +21,14 @@ DEFAULT = "default"
 """The project makes its tensors in float16 where no type is named."""
 
 _HALF = re.compile(rb"float16|\.half\(|\btorch\.half\b|autocast|fp16|bf16|GradScaler")
+_OF_HALF = (
+    b"float16",
+    b"half",
+    b"autocast",
+    b"fp16",
+    b"bf16",
+    b"GradScaler",
+)  # one stands where that matches
 _COMMENT_OR_TEXT = re.compile(
     rb"#[^\n]*|\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
 )
@@ -70,7 +78,7 @@ def program_of(path: str) -> str:
 
 def shows_half(data: bytes) -> bool:
     """Whether the code of a file speaks of half precision, of either format, by a cast, an option or a mode."""
-    return _in_code(_HALF, data)
+    return any(word in data for word in _OF_HALF) and _in_code(_HALF, data)
 
 
 def shown_in(data: bytes) -> Iterator[str]:

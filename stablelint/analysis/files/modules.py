@@ -6,6 +6,7 @@ What stands here depends on a file's text alone, so that one parse serves the an
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -441,7 +442,9 @@ class ModuleInfo:
     def patched(self) -> Mapping[str, frozenset[str]]:
         """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
         text, found = self.source.text, dict[str, set[str]]()
-        if "setattr(" not in text and not any(f"{name}." in text for name in self.classes):
+        named = "|".join(name for name in self.classes if f"{name}." in text)
+        sets = re.search(rf"\b(?:{named})\.[\s\\]*\w+(?![\w.([`])", text) if named else None
+        if sets is None and "setattr(" not in text:
             return {}
         for node in descendants(self.source.tree):
             if type(node) is ast.Attribute and type(node.ctx) is ast.Store:

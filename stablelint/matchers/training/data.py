@@ -279,7 +279,7 @@ def _handed(root: ast.AST, iterated: Mapping[ast.AST, set[str]], shuffled: set[s
     """What a function gives to functions of the file that train on it; none where those are given shuffled data, too."""
     found = set[str]()
     for function, names in iterated.items():
-        if isinstance(function, Function):
+        if isinstance(function, Function) and names:
             handed = (given_to(call, function) for call in calls_in(root, function.name))
             given = {text for texts in handed for name, text in texts.items() if name in names}
             found |= set() if given & shuffled else given

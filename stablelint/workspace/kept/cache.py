@@ -13,6 +13,8 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import starmap
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -78,7 +80,7 @@ class Cache:
         self._digests: dict[str, str] = {}
         self._interfaces: dict[str, Interface | None] = {}
         self._importable: dict[str, frozenset[str]] = {}
-        self._standing: dict[tuple[str, str], bool] = {}
+        self._standing = cache(self._stands)  # many files consult the same
 
     def get(self, file: Candidate) -> Json | None:
         """The entry of a file that has not changed since, by its time stamp or else by its content."""
@@ -91,11 +93,9 @@ class Cache:
             if current != stored_digest:
                 return None
             self.put(file, current, entry)
-        consulted = entry.get("consulted") or {}
-        if not isinstance(consulted, dict):
-            return None
-        holds = all(self._stands(path, str(before)) for path, before in consulted.items())
-        return entry if holds else None
+        with suppress(AttributeError, TypeError):  # of a damaged entry
+            return entry if all(starmap(self._standing, entry.get("consulted", {}).items())) else None
+        return None
 
     def last(self, path: str) -> Json | None:
         """The entry of a file as it was when it was examined last, whatever has changed since."""
@@ -137,18 +137,12 @@ class Cache:
     def _stands(self, path: str, before: str) -> bool:
         """Whether a file that was consulted is the same for those who use it, or nothing has come into a folder that
         matters."""
-        known = self._standing.get((path, before))
-        if known is None:  # many files consult the same
-            if path.endswith(os.sep):
-                known = self._importable_in(path).isdisjoint(before.split(os.sep))
-            else:
-                content, _, shown = before.partition(" ")
-                interface, _, names = shown.partition(" ")
-                known = self._digest_of(path) == content or (
-                    interface != "" and interface == self._shown_by(path, names)
-                )
-            self._standing[path, before] = known
-        return known
+        if path.endswith(os.sep):
+            return self._importable_in(path).isdisjoint(before.split(os.sep))
+        content, _, shown = before.partition(" ")
+        interface, _, names = shown.partition(" ")
+        same = self._digest_of(path) == content
+        return same or (interface != "" and interface == self._shown_by(path, names))
 
     def _importable_in(self, folder: str) -> frozenset[str]:
         """The names of the modules, packages and plain folders in a folder."""
