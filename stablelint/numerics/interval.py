@@ -198,7 +198,7 @@ class Interval:
         return self._identity() == other._identity()
 
     def __hash__(self) -> int:
-        return hash(self._identity())
+        return hash((self.lo, self.hi, self.lo_open, self.hi_open, self.nonzero, self.nan, self.integral))
 
     def _identity(self) -> tuple[float, float, bool, bool, bool, bool, bool]:
         return self.lo, self.hi, self.lo_open, self.hi_open, self.nonzero, self.nan, self.integral

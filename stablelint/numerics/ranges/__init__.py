@@ -7,6 +7,7 @@ not rewrite to others or pass through. The tables stand by family in this packag
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from stablelint.numerics.formats import FLOAT32, FloatFormat
 from stablelint.numerics.interval import Interval
@@ -48,5 +49,21 @@ def range_of(
     claims that `numerics.arithmetic` documents, and up to a few units in the last place at the finite ends of
     functions that a library does not round correctly.
     """
+    return (
+        _range_of(operation, tuple(operands), params, fmt)
+        if params
+        else _plain(operation, tuple(operands), fmt)
+    )
+
+
+@lru_cache(maxsize=8192)
+def _plain(operation: str, operands: tuple[Interval, ...], fmt: FloatFormat) -> Interval | None:
+    """The range without other arguments, which is asked for the same few operands over and over."""
+    return _range_of(operation, operands, {}, fmt)
+
+
+def _range_of(
+    operation: str, operands: tuple[Interval, ...], params: Mapping[str, object], fmt: FloatFormat
+) -> Interval | None:
     transfer = OPERATIONS.get(operation)
-    return None if transfer is None else transfer(Call(tuple(operands), params or {}, fmt))
+    return None if transfer is None else transfer(Call(operands, params, fmt))
