@@ -54,7 +54,7 @@ def guarded_once(
     if ONE.match(proposal.template) and not QUOTIENTS.issuperset(roles):
         return None
     is_tiny = TINIEST in proposal.template
-    if len(roles) - roles.count(TERM) < 2 or None in roles or (TERM in roles and not is_tiny):
+    if len(roles) < 2 or None in roles or (TERM in roles and not is_tiny):
         return None
     suite = suite_around(tree, alike)
     reading = [one for one in suite if set(ast.walk(one)) & set(alike)]

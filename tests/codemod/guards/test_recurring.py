@@ -53,6 +53,13 @@ def test_brackets_of_what_gets_a_name_go_before_a_method(divisor: str) -> None:
     assert "    a = difference.sqrt()\n    b = t / difference\n" in rewritten(source, change)
 
 
+def test_a_term_of_a_sum_takes_the_name_of_what_is_bounded_beside_it() -> None:
+    source = f"{HEAD}def f(s, m):\n    return m + s * s - torch.log(s * s)\n"
+    guard = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
+    change = proposal(source, "s * s", guard, occurrence=1, x=Binding("s * s", span_of(source, "s * s", 1)))
+    assert "    return m + product - torch.log(product)\n" in rewritten(source, change)
+
+
 def test_a_name_needs_no_lines_of_its_own() -> None:
     source = "import torch\n\n\ndef f(x, a, b):\n    return x / (a + b) + torch.log(\n        a + b\n    )\n"
     guard = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
