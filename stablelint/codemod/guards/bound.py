@@ -85,9 +85,19 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
     is_mask = words.names_a_mask(last_name(summed)) and not words.names_a_soft_value(
         last_name(summed) + made_of
     )
-    if is_mask:
+    if is_mask and (named is None or not _is_weighted(named.value)):
         return _counted(bounded, operand, node)
     return bounded if not is_one and named is not None and _is_masked_share(named.value) else proposal
+
+
+def _is_weighted(value: ast.expr) -> bool:
+    """Whether a value holds the product of a mask with what is called none, and compares nothing."""
+    products = (one for one in ast.walk(value) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult))
+    factors = [viewed(side) for one in products for side in (one.left, one.right)]
+    return any(
+        not isinstance(one, ast.Compare | ast.BinOp) and not words.names_a_mask(last_name(one))
+        for one in factors
+    )
 
 
 def _counted(proposal: Proposal, operand: str, node: ast.expr) -> Proposal:

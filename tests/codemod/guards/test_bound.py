@@ -244,6 +244,24 @@ def test_a_bound_is_of_the_sign_and_size_that_a_value_has_by_its_meaning(before:
     assert (".masked_fill(" in fixed) if after == "x_near" else (after in fixed)
 
 
+@pytest.mark.parametrize(
+    ("made", "is_count"),
+    [
+        ("torch.cat((hot * beta, mask * alpha), dim=1)", False),
+        ("mask * self.weight", False),
+        ("mask * other_mask", True),
+        ("(x > 0) * mask[:, None]", True),
+        ("mask * (1 - eye)", True),
+        ("torch.eq(x, x.T).float()", True),
+    ],
+)
+def test_the_sum_of_a_mask_that_is_weighted_may_be_below_1(made: str, is_count: bool) -> None:
+    arguments = "self, x, mask, other_mask, hot, alpha, beta, eye"
+    source = f"import torch\n\n\ndef f({arguments}):\n    mask = {made}\n    return x / mask.sum(1)\n"
+    fixed = rewritten(source, proposal(source, "mask.sum(1)", "$x.masked_fill($x == 0, 1)", x="mask.sum(1)"))
+    assert ("mask.sum(1).clamp_min(1)" in fixed) is is_count
+
+
 def test_the_sum_of_a_mask_that_a_sigmoid_makes_may_be_below_1() -> None:
     source = "import torch\n\n\ndef f(x):\n    mask = torch.sigmoid(x)\n    return x / mask.sum()\n"
     fixed = rewritten(source, proposal(source, "mask.sum()", NEAR_ZERO, x="mask.sum()"))
