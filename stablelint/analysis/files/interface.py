@@ -115,7 +115,7 @@ def _summary(function: FunctionInfo) -> str:
     touched = function.touches
     attributes = tuple(map(sorted, (touched.assigned, touched.called, touched.others)))
     written = sorted(function.writes), sorted(function.passes_on), sorted(function.lent_to_names)
-    return repr((function.name, function.outline, attributes, written))
+    return repr((function.name, function.outline, attributes, written, function.hands_on))
 
 
 def _digest(text: str) -> str:

@@ -166,6 +166,25 @@ class FunctionInfo:
         return frozenset(means & variances)
 
     @cached_property
+    def hands_on(self) -> bool:
+        """Whether an accessor of attributes keeps or yields just what it is asked to, by the one that it overrides.
+
+        Under another name, perhaps: `super().__setattr__(aliases.get(name, name), value)`.
+        """
+        if self.name not in ACCESSORS:
+            return False
+        nodes = descendants(self.node)
+        overridden = [n for n in nodes if isinstance(n, ast.Call) and last_name(n.func) == self.name]
+        if self.name == "__getattribute__":
+            returned = [one.value for one in nodes if isinstance(one, ast.Return)]
+            return bool(returned) and all(one in overridden for one in returned)
+        value = [one.arg for one in parameters(self.node.args)][-1:]
+        stores = [n for n in nodes if isinstance(getattr(n, "ctx", None), ast.Store)]
+        is_kept = all(isinstance(one, ast.Name) and one.id not in value for one in stores)
+        given = [one.args[-1] if one.args else None for one in overridden]
+        return is_kept and bool(given) and all(isinstance(one, ast.Name) and one.id in value for one in given)
+
+    @cached_property
     def lent(self) -> frozenset[str]:
         """The names of what it hands to functions of other files, and to objects."""
         away = given_away(self.calls, self.module.imports, self.module.classes)
@@ -275,7 +294,7 @@ class FunctionInfo:
 
     def outlive(self) -> None:
         """Keeps what its body writes into, and what must be above 0, for when that is dropped."""
-        _ = self.critical, self.changed, self.touches, self.lends
+        _ = self.critical, self.changed, self.touches, self.lends, self.hands_on
         _ = self.writes, self.passes_on, self.receivers, self.yields_options, self.lent_to_names
         self.part("calls", "bindings", "handed", "nested")
 
@@ -310,6 +329,7 @@ class FunctionInfo:
         return frozenset(map(called_name, self.decorators))
 
 
+ACCESSORS = frozenset({"__setattr__", "__getattribute__"})  # of any attribute
 CONSTRUCTORS = ("__init__", "__post_init__")
 """The methods that run where an object is made."""
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import IMPORTS, assumed, body, open_, report
+from tests.analysis.support import IMPORTS, assumed, body, open_, report, unmet
 
 PUBLIC = """
     __all__ = ["f"]
@@ -184,3 +184,74 @@ def test_a_check_that_may_be_skipped_is_assumed_to_be_made(
     skipped: str, answer: tuple[str, tuple[str, ...]]
 ) -> None:
     assert status(CHECK.format(skipped) + CHECKED) == {answer}
+
+
+NORM = """
+class Norm(nn.Module):
+    def __init__(self, n, eps={default}):
+        super().__init__()
+        self.eps = eps
+
+    def forward(self, x: torch.Tensor):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+
+
+class Block(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.norm = Norm(config.size, eps={passed})
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "passed", "is_assumed"),
+    [
+        ("1e-6", "config.eps", True),
+        ("1e-6", "0.0", False),
+        ("0.0", "config.eps", False),
+        ("1e-60", "config.eps", False),
+        ("None", "config.eps", False),
+    ],
+)
+def test_an_offset_whose_default_is_positive_is_assumed_to_stay_so(
+    default: str, passed: str, is_assumed: bool
+) -> None:
+    program = NORM.format(default=default, passed=passed)
+    assert ((7, "SL103") in assumed(program)) is is_assumed
+    assert ((7, "SL103") not in unmet(program)) is is_assumed
+
+
+ALIASING = """
+class Base:
+    names = {{}}
+
+    def __setattr__(self, name, value):
+        super().__setattr__(self.names.get(name, name), {kept})
+
+    def __getattribute__(self, name):
+        {read}
+        return super().__getattribute__(name)
+
+
+class Config(Base):
+    def __init__(self, size=32):
+        self.size = size
+
+
+def f(x: torch.Tensor, config: Config):
+    return x / config.size
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "read", "is_assumed"),
+    [
+        ("value", "name = name.lower()", True),
+        ("0", "name = name.lower()", False),
+        ("value - 32", "name = name.lower()", False),
+        ("value", "if name == 'size': return 0", False),
+    ],
+)
+def test_what_accessors_hand_on_is_assumed_to_be_as_it_is_set(kept: str, read: str, is_assumed: bool) -> None:
+    program = ALIASING.format(kept=kept, read=read)
+    assert (bool(assumed(program)) and unmet(program) == []) is is_assumed

@@ -16,6 +16,7 @@ from stablelint.analysis.interpret.calls.elsewhere import numbers_passed_elsewhe
 from stablelint.analysis.interpret.calls.inline import call_function, run_function
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.objects.lineage import (
+    accessors,
     ancestors,
     definition,
     definitions,
@@ -52,7 +53,6 @@ _REGISTERS = {
     "add_module": ("name", "module"),
 }
 _LOADING = frozenset({"load_state_dict"})  # what modules have that writes into their tensors
-_ACCESS = ("__setattr__", "__getattribute__")
 _DEPTH = 8  # calls within which objects are made
 _CONSTRUCTION_BUDGET = 200  # statements that `__init__` and what it calls may take
 
@@ -263,12 +263,20 @@ def set_property(instance: Value, attr: str, value: Value, node: ast.AST, frame:
         call_function(setter, [value], instance, node, frame)
         forget_touched(instance, setter, frame)
         return True
-    described = isinstance(found, ast.Call) and not is_dataclass(info)
-    numeric = value.kind in NUMERIC  # a layer or function stays, for its body tells more
-    if numeric and (described or any(n in c.methods for c in ancestors(info, frame) for n in _ACCESS)):
+    if value.kind not in NUMERIC:  # a layer or function stays, for its body tells more
+        return False
+    if isinstance(found, ast.Call) and not is_dataclass(info):  # a descriptor
         frame.state.attributes[instance.key, attr] = frame.graph.unknown(attr, node)
         return True
-    return False
+    through = accessors(info, frame)
+    if not through:
+        return False
+    kept = frame.graph.unknown(attr, node)
+    if all(one.hands_on for one in through):
+        key = frame.graph.key("accessed", instance.key, attr, value.key)
+        kept = open_to_callers(value, key, f"`{through[0].name}` leaves {attr} as it is set", ())
+    frame.state.attributes[instance.key, attr] = kept
+    return True
 
 
 def _effects_of(method: FunctionInfo, info: ClassInfo, frame: Frame) -> Effects:

@@ -6,7 +6,7 @@ import ast
 import sys
 from collections.abc import Iterator
 
-from stablelint.analysis.files.modules import ClassInfo, FunctionInfo
+from stablelint.analysis.files.modules import ACCESSORS, ClassInfo, FunctionInfo
 from stablelint.analysis.values.state import Frame, quiet_frame
 from stablelint.analysis.values.value import Kind
 from stablelint.syntax.names import dotted, last_name, names_layer
@@ -52,6 +52,11 @@ def _base(node: ast.expr, info: ClassInfo, frame: Frame) -> ClassInfo | None:
         return None
     value = frame.session.interpreter.evaluate(node, quiet_frame(info.module, frame))
     return value.data if value.kind is Kind.CLASS else None
+
+
+def accessors(info: ClassInfo, frame: Frame) -> list[FunctionInfo]:
+    """The methods of a class through which any attribute of its objects is set and read."""
+    return [one.methods[name] for one in ancestors(info, frame) for name in ACCESSORS if name in one.methods]
 
 
 def find_method(info: ClassInfo, name: str, frame: Frame) -> FunctionInfo | None:

@@ -25,6 +25,7 @@ from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value
 from stablelint.analysis.values.views import about, behind, stripped
+from stablelint.numerics.formats import FLOAT32
 from stablelint.numerics.interval import AT_LEAST_ONE, NONNEGATIVE, POSITIVE, TOP, Interval
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
@@ -191,7 +192,9 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         zeroed = Attained.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)
         free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0 and not _is_read(lift)
         text = f"{lift.name or 'the offset'} is positive"
-        return _assumed(POSITIVE, text, base) if free and (lift.op in SETTINGS or offset.lo == 0) else None
+        is_kept = lift.assumed and (lift.default() or 0) >= FLOAT32.tiny  # unless a caller says otherwise
+        chosen = free and (lift.op in SETTINGS or offset.lo == 0 or is_kept)
+        return _assumed(POSITIVE, text, base) if chosen else None
     if not _is_offset(lift, offset) or math.isfinite(known.lo) or _cancels(base, _DEPTH):
         return None  # what is known to go below 0 is not believed to stay above
     if base.op == "sub" or offset.hi >= _TINY:
