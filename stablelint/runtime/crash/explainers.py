@@ -100,7 +100,7 @@ def _asked(explain: Callable[..., Explanation | None], *given: object) -> Explan
 def _sample(scene: Scene) -> str | None:
     """Which sample a data set of this process was asked for when it raised."""
     found = SAMPLE.search("\n".join(getattr(scene.error, "__notes__", ())))
-    return found[1] if found is not None and scene.user is not None else None
+    return found[1] if found is not None else None
 
 
 def _of_sample(scene: Scene, found: Explanation) -> Explanation:
@@ -116,14 +116,15 @@ def explanation_of(scene: Scene) -> Explanation | None:
 
     It is about the expression that failed, unless the explainer names another place.
     """
+    has_user = any(one.mine for one in scene.frames)  # not where a worker joins samples
     for one in all_explainers():
         match = one.pattern.search(scene.message)
         if match is not None and (found := _asked(one.explain, scene, match)) is not None:
             break
     else:
-        found = general(scene) or (Explanation("data", "") if _sample(scene) else None)
-    if found is None:
-        return None
+        found = general(scene) or (Explanation("data", "") if _sample(scene) else None) if has_user else None
+    if found is None or not has_user:
+        return found
     if not found.operands:
         found = replace(found, operands=operands_of_call(scene))
     found = _asked(with_short_batch, scene, found) or found

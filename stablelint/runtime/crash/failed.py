@@ -30,7 +30,7 @@ class Failed:
     @property
     def names(self) -> dict[str, Any]:
         """The values of all names there."""
-        return self.scene.user.names if self.scene.user is not None else {}
+        return self.scene.user.names
 
     def operation(self) -> str:
         """What is called, or the operator; nothing for other syntax."""
@@ -97,7 +97,7 @@ class Failed:
         for one in self.parts(asked or self.node):
             value = value_of(one, self.names)
             if value is not UNKNOWN and not isinstance(value, plain | None):
-                places = self.scene.origins.of(self.scene.user, one) if self.scene.user is not None else ()
+                places = self.scene.origins.of(self.scene.user, one)
                 for at in dict.fromkeys((*places[:1], *places[-1:])):
                     yield f"{ast.unparse(one)} gets its value here", at
 
@@ -127,7 +127,7 @@ class Failed:
         """What a `raise` stands under, or an `assert` asks."""
         if isinstance(self.node, ast.Assert):
             return self.node.test
-        tree = parse_file(self.scene.user.site.code.co_filename) if self.scene.user is not None else None
+        tree = parse_file(self.scene.user.site.code.co_filename)
         for one in ast.walk(tree) if tree is not None else ():
             if isinstance(one, ast.If) and self.node in (*one.body, *one.orelse):
                 return one.test
@@ -156,7 +156,7 @@ class Failed:
 
     def unpacked(self) -> ast.expr | None:
         """The right side of an assignment whose left side is the failing tuple."""
-        tree = parse_file(self.scene.user.site.code.co_filename) if self.scene.user is not None else None
+        tree = parse_file(self.scene.user.site.code.co_filename)
         for one in ast.walk(tree) if tree is not None else ():
             if isinstance(one, ast.Assign) and self.node in one.targets:
                 return one.value

@@ -18,7 +18,7 @@ from torch import nn
 from torch.utils.data import TensorDataset
 
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import channels_come_first, outermost, shapes_through_layers
@@ -79,9 +79,8 @@ def _recalled(scene: Scene) -> Call | None:
 
 def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     call = replace(call, channels_first=channels_come_first(scene))
-    node = node_at(scene.user.site) if scene.user is not None else None
-    names = scene.user.names if scene.user is not None else {}
-    called = value_of(node.func, names) if isinstance(node, ast.Call) else None
+    node = scene.node
+    called = value_of(node.func, scene.user.names) if isinstance(node, ast.Call) else None
     found = repairs(call, cache(lambda place: named(scene, call, place).owner), scene.frames)
     path = scene.module_path() if scene.module is call.function else ""
     found = [
@@ -135,8 +134,6 @@ def _as_in(repair: Repair, name: str, layer: nn.Module) -> Repair:
 
 def advised(scene: Scene) -> Advice:
     """What makes the call pass, or else what the kind of error tells."""
-    if scene.user is None:
-        return Advice(())
     onward = Onward(scene, lambda then: list(rearranged(then)))
     if outer := onward.through(rearranged(scene)):
         return Advice(tuple(one.told for one in outer))
@@ -161,7 +158,7 @@ def advised(scene: Scene) -> Advice:
     if found and found[0].kind == "layer":
         return _projected(scene, found)
     texts = tuple(one.told for one in found)
-    return Advice(texts or tuple(Hints(scene, node_at(scene.user.site)).advice()))
+    return Advice(texts or tuple(Hints(scene, scene.node).advice()))
 
 
 def _resized(scene: Scene, found: list[Repair]) -> Advice:
@@ -187,7 +184,7 @@ def of_own_lists(scene: Scene) -> Advice | None:
 
 def _picked(scene: Scene, call: Call) -> Iterator[str]:
     """A value for each class that meets one for each sample, picked by the numbers of the classes."""
-    held = scene.user.frame.f_locals.items() if scene.user is not None and is_elementwise(call) else ()
+    held = scene.user.frame.f_locals.items() if is_elementwise(call) else ()
     indices = [pair for pair in held if isinstance(pair[1], torch.Tensor) and pair[1].dtype == torch.int64]
     vectors = [one for one in call.values if isinstance(one, torch.Tensor) and one.dim() == 1]
     for place, one in enumerate(call.values):
@@ -203,7 +200,6 @@ def _picked(scene: Scene, call: Call) -> Iterator[str]:
 
 def _projected(scene: Scene, found: list[Repair]) -> Advice:
     """The layer for the shorter branch of a sum: what its function was given, or a module without parameters gave."""
-    assert scene.user is not None
     because, places, short = list[str](), list[tuple[str, Location]](), list[Repair]()
     for one in found:
         layer, _, branch = one.text.rpartition(" of ")
@@ -225,7 +221,7 @@ def _projected(scene: Scene, found: list[Repair]) -> Advice:
 
 def facts(scene: Scene) -> list[str]:
     """What the operands of the failing expression are that are no tensors."""
-    return Failed(scene, node_at(scene.user.site)).facts() if scene.user is not None else []
+    return Failed(scene, scene.node).facts()
 
 
 def operands_of_call(scene: Scene) -> tuple[Operand, ...]:
@@ -250,10 +246,7 @@ def named(scene: Scene, call: Call, place: int) -> Operand:
 
 def general(scene: Scene) -> Explanation | None:
     """The last word: for errors that nobody else explains."""
-    user = scene.user
-    if user is None:
-        return None
-    shown, failed, advice = _shown(scene), Failed(scene, node_at(user.site)), advised(scene)
+    shown, failed, advice = _shown(scene), Failed(scene, scene.node), advised(scene)
     is_asked = not advice.texts or "history" in scene.known
     past = history(scene) if failed.hides(len(shown)) and is_asked else None
     for name, place in past.operands.items() if past is not None else ():

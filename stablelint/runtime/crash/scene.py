@@ -55,26 +55,25 @@ class Scene:
         return self.frames[mains[-1] if mains else 0 :]
 
     @property
-    def user(self) -> Frame | None:
-        """The innermost frame of the program's own code."""
-        return next((one for one in reversed(self.frames) if one.mine), None)
+    def user(self) -> Frame:
+        """The innermost frame of the program's own code, of which there has to be one."""
+        return [one for one in self.frames if one.mine][-1]
 
     @property
-    def location(self) -> Location | None:
+    def node(self) -> ast.expr | ast.stmt | None:
+        """What failed there, as syntax."""
+        return node_at(self.user.site)
+
+    @property
+    def location(self) -> Location:
         """The expression of the program that failed."""
-        if self.user is None:
-            return None
-        node = node_at(self.user.site)
-        return (
-            located(node, self.user.site.code.co_filename)
-            if isinstance(node, ast.For)
-            else resolve(self.user.site)
-        )
+        site, node = self.user.site, self.node
+        return located(node, site.code.co_filename) if isinstance(node, ast.For) else resolve(site)
 
     @property
     def statement(self) -> ast.stmt | None:
         """The statement of the program that failed."""
-        return statement_at(self.location) if self.location is not None else None
+        return statement_at(self.location)
 
     @property
     def module(self) -> nn.Module | None:
@@ -182,8 +181,6 @@ class Scene:
                 if one is tensor:
                     path, made = self.module_path(), self.origins.of_module(module)
                     return Operand.of(tensor, f"{name} of {path}", made, held=True)
-        if user is None:
-            return Operand.of(tensor, text)
         for name, value in user.frame.f_locals.items():
             if value is tensor:
                 return Operand.of(tensor, name, self.origins.of(user, ast.Name(name, ast.Load())))
@@ -253,8 +250,7 @@ class Scene:
 
     def made(self, whole: ast.expr) -> Location | None:
         """The last statement that gave a name within an expression of the program its value."""
-        found = self.origins.of(self.user, whole) if self.user is not None else ()
-        return next(iter(found), None)
+        return next(iter(self.origins.of(self.user, whole)), None)
 
 
 def models_of(frames: list[Frame], *, local: bool = False) -> Iterator[tuple[str, nn.Module]]:

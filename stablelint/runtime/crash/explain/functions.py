@@ -21,7 +21,7 @@ def saved(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """More or fewer names for what forward has saved than there is of it."""
     match scene.statement:
         case ast.Assign([ast.Tuple(names)], ast.Attribute(ast.Name(context), "saved_tensors")):
-            held = scene.user.names.get(context) if scene.user is not None else None
+            held = scene.user.names.get(context)
         case _:
             return None
     kind: Any = getattr(type(held), "_forward_cls", None)

@@ -20,7 +20,7 @@ from stablelint.runtime.crash.batches import cut_to, joined_otherwise, joining, 
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.repairs.edits import Edit
@@ -66,7 +66,7 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     for found in (found for found in _FRAME.finditer(scene.message) if is_of_program(found[1])):
         text = linecache.getline(found[1], int(found[2])).strip()
         at = Location(found[1], int(found[2]), None, text, found[3])
-    waiting = (("the loop waited here", scene.location),) if at and scene.location else ()
+    waiting = (("the loop waited here", scene.location),) if at else ()
     return Explanation("data", summary, tuple(because), tuple(advice), location=at, other=waiting)
 
 
@@ -205,13 +205,8 @@ def _missing_at_the_end(data: Any, count: int) -> int:
 @explains(r"")
 def used_up(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """An iterator that has nothing left."""
-    node, user = node_at(scene.user.site) if scene.user is not None else None, scene.user
-    if (
-        user is None
-        or not isinstance(scene.error, StopIteration)
-        or not isinstance(node, ast.Call)
-        or not node.args
-    ):
+    node, user = scene.node, scene.user
+    if not isinstance(scene.error, StopIteration) or not isinstance(node, ast.Call) or not node.args:
         return None
     name, held = ast.unparse(node.args[0]), value_of(node.args[0], user.names)
     has = f" after {len(held)} items" if isinstance(held, _BaseDataLoaderIter) else ""
@@ -224,9 +219,6 @@ def used_up(scene: Scene, _: re.Match[str]) -> Explanation | None:
 @explains(r"(?:pickle|get) .*(?:<lambda>|local object)|cannot pickle '(\w+)' object")
 def pickled(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """What cannot be sent to another process or written to a file, such as functions without a name of their own."""
-    user = scene.user
-    if user is None:
-        return None
     named = [one for frame in reversed(scene.frames) if frame.mine for one in frame.frame.f_locals.items()]
     loaders = (
         frame.frame.f_locals.get("loader") for frame in scene.frames if not frame.mine

@@ -12,7 +12,7 @@ from torch import nn
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import given_by_name, node_at, value_of
+from stablelint.runtime.crash.expression import given_by_name, value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
@@ -27,8 +27,8 @@ _PADDING = "key_padding_mask"
 def padding(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """A mask of samples by positions, given as one of positions by positions."""
     user, failed = scene.user, scene.frames[-1].frame.f_locals["attn_mask"]
-    node = node_at(user.site) if user is not None else None
-    if user is None or not isinstance(node, ast.Call):
+    node = scene.node
+    if not isinstance(node, ast.Call):
         return None
     given, module = given_by_name(node, user.names), value_of(node.func, user.names)
     values = {name: value_in(one, user) for name, one in given.items() if name.endswith("mask")}

@@ -14,7 +14,7 @@ from stablelint.runtime.audit.allocations import sized
 from stablelint.runtime.audit.holders import Holding, filled_at, holdings
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.repairs.failing import result_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.nodes import operands_of
@@ -63,10 +63,7 @@ def _made_large(scene: Scene, result: torch.Tensor, operands: tuple[Operand, ...
     if len(shapes) > 1 and shape not in shapes:
         yield f"{' and '.join(str(one.shape) for one in operands)} broadcast to {shape}"
     sizes = {size for one in shapes for size in one}
-    node = node_at(scene.user.site) if scene.user is not None else None
-    given = (
-        {ast.unparse(one): value_of(one, scene.user.names) for one in operands_of(node)} if scene.user else {}
-    )
+    given = {ast.unparse(one): value_of(one, scene.user.names) for one in operands_of(scene.node)}
     for place, size in enumerate(shape):
         names = [text for text, value in given.items() if type(value) is int and value == size]
         if size not in sizes and names:

@@ -12,7 +12,7 @@ from torch import nn
 from stablelint.runtime.crash.explain.no_graph import trained
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.provenance.frozen import frozen
 from stablelint.runtime.crash.provenance.history import history
@@ -24,8 +24,7 @@ _PARAMETERS = ("parameters", "named_parameters")
 
 def _call(scene: Scene) -> ast.Call | None:
     """The call of the program that failed."""
-    node = node_at(scene.user.site) if scene.user is not None else None
-    return node if isinstance(node, ast.Call) else None
+    return scene.node if isinstance(scene.node, ast.Call) else None
 
 
 @explains(r"(?:must be Tensor, not |^')(tuple|list|NoneType)(?:$|' object has no attribute '\w+')")
@@ -37,7 +36,7 @@ def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
     source = named or (layers[-2][0] if len(layers) > 1 else None)
     if source is None:
         return None
-    names = scene.user.names if scene.user is not None else {}
+    names = scene.user.names
     given = value_of(ast.parse(named, mode="eval").body, names) if named is not None else None
     if isinstance(given, tuple | list) and not any(isinstance(one, torch.Tensor) for one in given):
         kind = type(given[0]).__name__ if given else "nothing"
@@ -54,7 +53,7 @@ def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
 
 def _source(scene: Scene) -> str | None:
     """The name in the failing call of the program whose value is no tensor, or the call that gave it."""
-    call, names = _call(scene), scene.user.names if scene.user is not None else {}
+    call, names = _call(scene), scene.user.names
     for one in call.args if call is not None else ():
         value = value_of(one, names)
         if value is None or isinstance(value, tuple | list):
@@ -66,7 +65,7 @@ def _source(scene: Scene) -> str | None:
 @explains(r"optimizer got an empty parameter list")
 def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A model without parameters: its layers stand in plain lists, or nowhere; or a generator that was used up."""
-    call, names = _call(scene), scene.user.names if scene.user is not None else {}
+    call, names = _call(scene), scene.user.names
     if call is not None and call.args and isinstance(value_of(call.args[0], names), Generator):
         name = ast.unparse(call.args[0])
         return Explanation(

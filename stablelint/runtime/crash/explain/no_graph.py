@@ -10,7 +10,7 @@ import torch
 from stablelint.analysis.files.decorators import records_gradient
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses
 from stablelint.runtime.crash.provenance.frozen import Untrained, frozen
@@ -35,8 +35,6 @@ _NOTHING_ASKS = "requires_grad=True for what is to be trained, where it is made"
 def no_graph(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A loss that was cut off."""
     user, at = scene.user, scene.location
-    if user is None or at is None:
-        return None
     given = losses(scene)
     name = next((key for key, value in user.frame.f_locals.items() if given and value is given[0]), None)
     made = assigned(user.site.code, name, at.row) if name is not None else None
@@ -87,7 +85,7 @@ def _cut(scene: Scene) -> tuple[str, str, Location] | None:
     """The operation that was given a graph and gave what went backward, or what that is made of, without one."""
     past = history(scene)
     cut = next((past.cut(place) for place in past.operands.values()), None) if past is not None else None
-    if cut is None or cut.at is None or scene.user is None:
+    if cut is None or cut.at is None:
         return None
     at, kind = cut.at, "the comparison" if cut.operation in _COMPARISONS else cut.operation
     if cut.silent:
@@ -156,7 +154,7 @@ def not_reached(scene: Scene, match: re.Match[str]) -> Explanation | None:
 def no_scalar(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A loss of several numbers."""
     given, user = losses(scene), scene.user
-    if not given or user is None:
+    if not given:
         return None
     operand, because, other = scene.operand(given[0], "the loss"), list[str](), list[tuple[str, Location]]()
     advice = tuple(changed(scene, operand, "{}.mean()", "view")) or (f"{operand.owner}.mean().backward()",)
@@ -190,9 +188,8 @@ def no_array(scene: Scene, _: re.Match[str]) -> Explanation | None:
 )
 def no_gradient(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A gradient that is read and that no backward call has made."""
-    user = scene.user
-    node = node_at(user.site) if user is not None else None
-    if user is None or node is None:
+    user, node = scene.user, scene.node
+    if node is None:
         return None
     read = (one for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr == "grad")
     gradient = next((one for one in read if value_of(one, user.names) is None), None)

@@ -48,7 +48,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if before is None:
         return None
     freed, here = place(before.site), scene.location
-    again = freed is not None and here is not None and freed.span == here.span
+    again = freed is not None and freed.span == here.span
     turn = ", in an earlier turn" if again else ""
     other = [(f"the backward call that freed it{turn}", freed)] if freed is not None else []
     if root._sequence_nr() in before.roots:
@@ -75,45 +75,41 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         places = scene.origins.of(frame, ast.Name(names[0]))[:1]
         other += [(f"{names[0]} comes from here", at) for at in places if made is None or at.row != made.row]
     user, at = scene.user, scene.location
-    loop = loop_around(at.filename, at.row) if at and made and _in_one_function(at, made) else None
+    loop = loop_around(at.filename, at.row) if made is not None and _in_one_function(at, made) else None
     before_loop = loop is not None and made is not None and made.row < loop.lineno
     owners = {key: one for frame in scene.frames if frame.mine for key, one in frame.frame.f_locals.items()}
     field = carried_attribute(made, owners) if made is not None and not names else None
-    carried = carried_name(user.site.code.co_filename, at.row, user.names) if user and at else None
-    summary = "a part of this graph was made before the last backward call, which freed it"
+    carried = carried_name(at.filename, at.row, user.names)
+    summary, total = (
+        "a part of this graph was made before the last backward call, which freed it",
+        _total(user),
+    )
     advice = list[str]()
     if names:
         summary = (
             f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
         )
         advice = [f"{_detached(one, scene)} where only its value is wanted" for one in dict.fromkeys(names)]
-    elif (total := _total(user)) is not None:
+    elif total is not None:
         summary += f": `{total.expression}` adds the graphs of all steps"
         added = ast.unparse(getattr(total.parsed().body[0], "value", ast.Constant(...)))
         advice = [f"backward() of the loss of each step, and {added}.item() in `{total.expression}`"]
-    elif carried and user:
+    elif carried:
         summary += f": {carried} is carried from step to step"
         advice = [f"{carried} = {_detached(carried, scene)} after each step"]
     elif field:
         summary += f": {field} is carried from step to step"
         held = _attribute_with_graph(field.rpartition(".")[2], owners)
-        statement, anew = (
-            statement_at(made) if made is not None else None,
-            f"{field} = {_without_graph(field, held)}",
-        )
-        edits = (
-            [Edit.behind(statement, made.filename, anew)]
-            if statement is not None and made is not None
-            else []
-        )
+        anew, statements = f"{field} = {_without_graph(field, held)}", [statement_at(made or at)]
+        edits = (Edit.behind(one, (made or at).filename, anew) for one in statements if one is not None)
         advice = passed(scene, (by_edit(scene, one) for one in edits)) or [f"{anew} after each step"]
     if before_loop and not carried:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
-    both = [one for one in (asked_of(before.site), asked_of(user.site if user else None)) if one]
-    if made is not None and user is not None and (told := _cleared(scene, made, user)):
+    both = [one for one in (asked_of(before.site), asked_of(user.site)) if one]
+    if made is not None and (told := _cleared(scene, made, user)):
         advice = told
-    elif _total(user) is None and (told := _detached_in_turn(scene, {*names, *filter(None, (carried,))})):
+    elif total is None and (told := _detached_in_turn(scene, {*names, *filter(None, (carried,))})):
         advice = told
     elif stepped and (told := _detached_once(scene, before.site, {id(one) for one in earlier})):
         advice = told
@@ -124,7 +120,7 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             summary = (
                 f"{both[0]} and {both[1]} share a part of their graphs, which the first backward call freed"
             )
-    elif not stepped and not field and _total(user) is None:
+    elif not stepped and not field and total is None:
         held = (value for frame in scene.frames for value in frame.frame.f_locals.values())
         of_a_step = any(isinstance(one, torch.optim.Optimizer) for one in held)
         kept_on = _retained(scene, before.site) if of_a_step and not carried and not before_loop else []
@@ -174,7 +170,7 @@ def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
 
 def without_parts(scene: Scene, site: Site | None) -> list[Repair]:
     """What a backward call is asked of, made of a part without its graph: each name with one in that statement."""
-    loss, names = asked_of(site) or "", scene.user.names if scene.user is not None else {}
+    loss, names = asked_of(site) or "", scene.user.names
     if site is None or not loss.isidentifier():
         return []
     made = assignment(site.code, loss, resolve(site).row) or ast.Pass()
@@ -201,13 +197,13 @@ def _detached_once(scene: Scene, site: Site | None, earlier: set[int]) -> list[s
 def _all_detached(scene: Scene, nodes: set[int]) -> Iterator[Repair]:
     """Every name of the failing frame whose graph was freed, detached where the loop reads it."""
     at, user = scene.location, scene.user
-    loop = loop_around(at.filename, at.row) if at is not None else None
-    held = user.frame.f_locals.items() if user is not None else ()
+    loop = loop_around(at.filename, at.row)
+    held = user.frame.f_locals.items()
     old = {name for name, value in held if _was_made(value, nodes)}
     reads = [one for one in ast.walk(loop) if isinstance(one, ast.Name) and one.id in old] if loop else []
     written = {one.id for one in reads if isinstance(one.ctx, ast.Store)}
     read = sorted((one for one in reads if one.id not in written), key=span_of)
-    if at is not None and loop is not None and read:
+    if read:
         edits = tuple(Edit.of(one, at.filename, f"{one.id}.detach()") for one in read)
         text = " and ".join(dict.fromkeys(one.text for one in edits))
         rows = [*dict.fromkeys(str(one.span[0]) for one in edits)]
@@ -217,7 +213,7 @@ def _all_detached(scene: Scene, nodes: set[int]) -> Iterator[Repair]:
 
 def _detached(name: str, scene: Scene) -> str:
     """The value of a name without its graph."""
-    return _without_graph(name, scene.user.names.get(name) if scene.user is not None else None)
+    return _without_graph(name, scene.user.names.get(name))
 
 
 def _without_graph(name: str, value: object) -> str:
@@ -234,11 +230,11 @@ def _attribute_with_graph(name: str, scope: dict[str, Any]) -> object:
     return next((one for one in held if any(part.grad_fn is not None for part in tensors_in(one))), None)
 
 
-def _total(user: Frame | None) -> Location | None:
+def _total(user: Frame) -> Location | None:
     """The statement that adds to what the failing backward call is asked of."""
-    asked = asked_of(user.site) if user is not None else None
+    asked = asked_of(user.site)
     name = asked.rpartition(".")[2] if asked is not None else ""
-    return added_to(user.site.code.co_filename, name) if user is not None and name.isidentifier() else None
+    return added_to(user.site.code.co_filename, name) if name.isidentifier() else None
 
 
 def _in_one_function(one: Location, other: Location) -> bool:
@@ -248,7 +244,7 @@ def _in_one_function(one: Location, other: Location) -> bool:
 def _value_of(text: str | None, scene: Scene) -> torch.Tensor | None:
     """The result of an operation that the failing frame has under a name."""
     node = ast.parse(text, mode="eval").body if text is not None else None
-    value = value_of(node, scene.user.names) if node is not None and scene.user is not None else None
+    value = value_of(node, scene.user.names) if node is not None else None
     return value if isinstance(value, torch.Tensor) and value.grad_fn is not None else None
 
 

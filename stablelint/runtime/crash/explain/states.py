@@ -13,7 +13,6 @@ import torch
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Advice, Explanation
-from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.general import of_own_lists
 from stablelint.runtime.crash.repairs.edits import Edit
@@ -105,10 +104,10 @@ def _of_wrapper(scene: Scene, prefix: str, *, added: bool) -> Explanation:
         summary = f"the keys of the module{whose} begin with {prefix!r}, those of the state do not"
         keys = f"{prefix!r} + key"
     template = f"{{{keys}: value for key, value in {{}}.items()}}"
-    advice, user = template.replace("{}", "state"), scene.user
-    match node_at(user.site) if user is not None else None:
-        case ast.Call(args=[given, *_]) if user is not None:
-            repair = as_of(scene, template, given, user.site.code.co_filename)
+    advice = template.replace("{}", "state")
+    match scene.node:
+        case ast.Call(args=[given, *_]):
+            repair = as_of(scene, template, given, scene.location.filename)
             advice = next(iter(likely(scene, [repair])), advice)
     return Explanation("state", summary, advice=(advice,))
 
@@ -130,14 +129,10 @@ def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, for
 def _without_head(scene: Scene, names: list[str], frame: Frame | None) -> list[str]:
     """The last layer of a model left out of the state, where it alone has another size there."""
     owners = {name.rpartition(".")[0] for name in names}
-    node, user = node_at(scene.user.site) if scene.user is not None else None, scene.user
+    node = scene.node
     last = [*frame.names["self"].state_dict()][-1:] if frame is not None else []
-    if (
-        not isinstance(node, ast.Call)
-        or user is None
-        or not node.args
-        or owners != {one.rpartition(".")[0] for one in last}
-    ):
+    heads = {one.rpartition(".")[0] for one in last}
+    if not isinstance(node, ast.Call) or not node.args or owners != heads:
         return []
     kept = f"if not key.startswith({owners.pop() + '.'!r})"
     anew = copy.deepcopy(node)
@@ -145,7 +140,7 @@ def _without_head(scene: Scene, names: list[str], frame: Frame | None) -> list[s
     anew.args[0] = ast.parse(state, mode="eval").body
     anew.keywords = [one for one in anew.keywords if one.arg != "strict"]
     anew.keywords.append(ast.keyword("strict", ast.Constant(False)))
-    return likely(scene, [by_edit(scene, Edit.of(node, user.site.code.co_filename, ast.unparse(anew)))])
+    return likely(scene, [by_edit(scene, Edit.of(node, scene.location.filename, ast.unparse(anew)))])
 
 
 def _of_the_same(scene: Scene, given: Any) -> tuple[torch.nn.Module | None, list[tuple[str, Location]]]:

@@ -155,8 +155,8 @@ def _of_entries(scene: Scene) -> Explanation | None:
 @explains(r"Class values must be (?:smaller than num_classes|non-negative)")
 def one_hot(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """A class number that `one_hot` has no column for."""
-    node = expression.node_at(scene.user.site) if scene.user is not None else None
-    if scene.user is None or not isinstance(node, ast.Call):
+    node = scene.node
+    if not isinstance(node, ast.Call):
         return None
     name, labels = next(expression.operands(node, scene.user.names), (None, None))
     wide = [one.value for one in node.keywords if one.arg == "num_classes"] or node.args[1:2]
@@ -193,14 +193,14 @@ def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
 @explains(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")
 def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """An index beyond the end of a dimension."""
-    if scene.user is None or scene.user is not scene.frames[-1]:
+    if scene.user is not scene.frames[-1]:
         return None
     shown, entry, size = scene.operands(), int(match[1]), int(match[3])
     if not shown:
         return None
     summary = f"dimension {match[2]} has {size} entries, 0 … {size - 1}, and entry {entry} is asked for"
     advice: list[str] = []
-    for name, tensor in expression.operands(expression.node_at(scene.user.site), scene.user.names):
+    for name, tensor in expression.operands(scene.node, scene.user.names):
         if tensor.dtype == torch.int64 and bool((tensor == entry).any()):
             held = _outside(tensor, -size, size - 1)
             summary = f"{name} holds {held}; dimension {match[2]} has {size} entries, 0 … {size - 1}"
@@ -215,9 +215,9 @@ _INTO = ("F.softplus({})", "{}.exp()", "{}.sigmoid()", "{}.softmax(-1)")  # rang
 @explains(r"Expected parameter (\w+) (?:.|\n)*of distribution (\w+)\(")
 def constrained(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """A parameter of a distribution that breaks its constraint, and the functions whose range keeps it."""
-    held, node = scene.frames[-1].frame.f_locals, expression.node_at(scene.user.site) if scene.user else None
+    held, node = scene.frames[-1].frame.f_locals, scene.node
     value, constraint = held.get("value"), held.get("constraint")
-    if not isinstance(value, torch.Tensor) or constraint is None or scene.user is None:
+    if not isinstance(value, torch.Tensor) or constraint is None:
         return None
     given = expression.given_by_name(node, scene.user.names) if isinstance(node, ast.Call) else {}
     text = ast.unparse(given[match[1]]) if match[1] in given else match[1]

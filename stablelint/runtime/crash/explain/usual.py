@@ -51,7 +51,7 @@ ROWS = tuple(
 @explains(r"")
 def usual(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """What the first row that knows the message says, unless the program raised it in its own words."""
-    if scene.user is None or isinstance(node_at(scene.user.site), ast.Raise):
+    if isinstance(scene.node, ast.Raise):
         return None
     for row in ROWS:
         match = re.search(row.pattern, scene.message)
@@ -85,9 +85,8 @@ class _Known(dict[str, object]):
     def __init__(self, scene: Scene, match: re.Match[str]) -> None:
         super().__init__(m=match)
         self._scene = scene
-        assert scene.user is not None
         self._names, self._code = scene.user.names, scene.user.site.code
-        self._node = node_at(scene.user.site)
+        self._node = scene.node
         self._call = self._node if isinstance(self._node, ast.Call) else None
 
     def __missing__(self, field: str) -> object:
@@ -162,7 +161,7 @@ class _Known(dict[str, object]):
     def made(self) -> tuple[tuple[str, Location], ...]:
         """Where that is from of which a method or an attribute was asked."""
         node = self._call.func if self._call is not None else self._node
-        if not isinstance(node, ast.Attribute) or self._scene.user is None:
+        if not isinstance(node, ast.Attribute):
             return ()
         places = self._scene.origins.of(self._scene.user, node.value)
         return tuple((f"{self['on']} is made here", at) for at in places[-1:])

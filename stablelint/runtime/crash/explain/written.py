@@ -10,7 +10,7 @@ from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explain.second_backward import without_parts
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at, operands
+from stablelint.runtime.crash.expression import operands
 from stablelint.runtime.crash.graphs import asked_of, losses, lost_a_value
 from stablelint.runtime.crash.provenance.history import Written, history
 from stablelint.runtime.crash.provenance.statements import assignment
@@ -110,19 +110,15 @@ def _otherwise(scene: Scene, written: Written) -> list[str]:
 
 def _detached(scene: Scene) -> list[str]:
     """What the loss that failed is to have without its graph, so that all that is stepped is still trained."""
-    parts = without_parts(scene, scene.user.site) if scene.user is not None else []
+    parts = without_parts(scene, scene.user.site)
     return [one.told for one in Onward(scene, lambda _: []).through(parts) if not one.idle][:1]
 
 
 def _anew(scene: Scene, seen: Location, step: Location) -> list[str]:
     """The loss that failed once more behind the step, of what a call gives then."""
     user, statement, source = scene.user, statement_at(step), statement_at(seen)
-    name = asked_of(user.site) or "" if user is not None else ""
-    made = (
-        assignment(user.site.code, name, resolve(user.site).row)
-        if user is not None and name.isidentifier()
-        else None
-    )
+    name = asked_of(user.site) or ""
+    made = assignment(user.site.code, name, resolve(user.site).row) if name.isidentifier() else None
     if not isinstance(made, ast.Assign) or not isinstance(source, ast.Assign) or statement is None:
         return []
     text, given = f"{name} = {ast.unparse(made.value)}", source.value
@@ -206,9 +202,7 @@ def one_of_views(scene: Scene, match: re.Match[str]) -> Explanation | None:
 def _instead(scene: Scene, ways: list[tuple[str, str]]) -> list[str]:
     """Other code in place of the failing statement, with which the program goes on."""
     at, statement = scene.location, scene.statement
-    if at is None or statement is None:
-        return []
-    return likely(scene, (_rewritten(scene, statement, at, *one) for one in ways))
+    return likely(scene, (_rewritten(scene, statement, at, *one) for one in ways)) if statement else []
 
 
 def _as_written(operation: str, at: Location | None) -> str:
@@ -228,11 +222,10 @@ def leaf(scene: Scene, _: re.Match[str]) -> Explanation:
     """A parameter that is written where gradients are recorded."""
     shown, statement, user = scene.operands()[:1], scene.statement, scene.user
     name = shown[0].name if shown else "a parameter"
-    pairs = operands(node_at(user.site), user.names) if user is not None else ()
-    text, held = next(iter(pairs), (name, None))
+    text, held = next(operands(scene.node, user.names), (name, None))
     path = scene.parameter_name(held) if held is not None else None
     whole = base_name(ast.parse(text, mode="eval").body) if path not in (None, text) else ""
-    places = scene.origins.of(user, ast.Name(whole))[:1] if whole != text and user is not None else ()
+    places = scene.origins.of(user, ast.Name(whole))[:1] if whole != text else ()
     subject = f"{text} is {path}, which" if whole else name
     sets = "with torch.no_grad(): around the write"
     ways = [(sets, f"with torch.no_grad():\n    {ast.unparse(statement)}")] if statement is not None else []

@@ -313,9 +313,7 @@ def _operands(scene: Scene, record: _Record) -> Iterator[tuple[str, _Made]]:
     for one in (one for one in given if isinstance(one, torch.Tensor) and id(one) in texts):
         if texts[id(one)] not in known and (found := record.known(one)).operation:
             yield texts[id(one)], found
-    parts = (
-        [ast.unparse(one) for one in operands_of(node_at(scene.user.site))] if scene.user is not None else []
-    )
+    parts = [ast.unparse(one) for one in operands_of(scene.node)]
     pairs = list(zip(parts, record.failed, strict=False)) if len(parts) == len(record.failed) else []
     if all(known.get(name, tensor).shape == tensor.shape for name, tensor in pairs):
         yield from ((name, record.known(tensor)) for name, tensor in pairs if name not in known)

@@ -218,8 +218,6 @@ def _same(one: str, other: str, hollow: bool) -> bool:
 def called(scene: Scene) -> Call | None:
     """The outermost layer of torch that was being called, or the function in the program's expression."""
     user = scene.user
-    if user is None:
-        return None
     below = scene.frames[scene.frames.index(user) + 1 :]
     first = next((one for one in below if one.site.code.co_name == "_call_impl"), None)
     for one in below:
@@ -233,7 +231,7 @@ def called(scene: Scene) -> Call | None:
                 made = Call(owner, *_flat(names["args"], names["kwargs"]), texts, spots)
                 return made if plain else None
     try:
-        node = node_at(user.site)
+        node = scene.node
         written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
         reader = _Reader(user, below, scene.known.get("gone", {}))
         return reader.call(scene.statement if written else node)

@@ -125,7 +125,7 @@ class Onward:
         edits = [one for one in revisions if isinstance(one, Edit)]
 
         def told(then: Scene | None, steps: _Steps) -> bytes:
-            met = _met(self.scene, then, self.repairs) if then is not None and then.user is not None else None
+            met = _met(self.scene, then, self.repairs) if then is not None else None
             return pickle.dumps(met or Met(idle=steps.idle)) if then is None or met is not None else b""
 
         return by_script(self.scene, told, _Steps, edits) if len(edits) == len(revisions) else b""
@@ -164,7 +164,7 @@ def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
     onward, user = Onward(scene, lambda _: []), scene.user
     local = [*as_written(scene, operand, template, "cast")]
     whole = ast.parse(operand.name, mode="eval").body if local else ast.Constant(None)
-    ways = scene.origins.expressions(user, whole)[::-1] if user is not None and local else []
+    ways = scene.origins.expressions(user, whole)[::-1] if local else []
     tensors = chain.from_iterable(_elsewhere(scene, one) for one in local)
     for repair in chain((as_of(scene, template, *way) for way in ways), tensors, local):
         if (found := onward.alone(repair)) is not None:
@@ -196,10 +196,10 @@ def as_of(scene: Scene, template: str, node: ast.expr, filename: str) -> Repair:
 
 def as_written(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[Repair]:
     """An operand in a template, where it is written in what failed."""
-    node, user = node_at(scene.user.site) if scene.user is not None else None, scene.user
+    node, user = scene.node, scene.user
     parts = (one for one in ast.walk(node) if isinstance(one, ast.expr)) if node is not None else ()
     part = next((one for one in parts if ast.unparse(one) == operand.name), None)
-    if part is not None and user is not None:
+    if part is not None:
         edit = Edit.of(part, user.site.code.co_filename, template.format(f"({operand.name})"))
         yield Repair(template.format(operand.owner), None, kind, revisions=(edit,))
 
@@ -250,8 +250,8 @@ def _told_there(scene: Scene, repair: Repair) -> Iterator[Repair]:
     """A cast where an operand comes from: where its dtype is told, or an array that has it is made a tensor."""
     cast, user = cast_of(repair), scene.user
     node = ast.parse(cast[0], mode="eval").body if cast is not None else None
-    value = value_of(node, user.names) if node is not None and user is not None else None
-    if cast is None or user is None or node is None or not isinstance(value, torch.Tensor):
+    value = value_of(node, user.names) if node is not None else None
+    if cast is None or node is None or not isinstance(value, torch.Tensor):
         return
     own, to = dtype_name(value.dtype), cast[1]
     ways = scene.origins.expressions(user, node)[::-1]
@@ -326,7 +326,7 @@ def _run_on(scene: Scene, revisions: list[Revision], repairs: Repairs) -> Met | 
         if then is not None and (again or [*scene.trail.backwards][-1:] != before):
             then = then if _is_revised(then, revisions) else None
         if then is not None:
-            return _met(scene, then, repairs) if then.user is not None else None
+            return _met(scene, then, repairs)
     return Met() if parts else None
 
 
@@ -342,15 +342,15 @@ def _error_of(run: Callable[[], object], scene: Scene) -> Scene | None:
 def _is_revised(scene: Scene, revisions: list[Revision]) -> bool:
     """Whether an error comes from a function that was revised."""
     at = scene.location
-    rows = [one.span[0] for one in revisions if isinstance(one, Edit) and at and one.filename == at.filename]
-    return at is not None and any(function_at(replace(at, row=row)) is function_at(at) for row in rows)
+    rows = [one.span[0] for one in revisions if isinstance(one, Edit) and one.filename == at.filename]
+    return any(function_at(replace(at, row=row)) is function_at(at) for row in rows)
 
 
 def _met(scene: Scene, then: Scene, repairs: Repairs) -> Met:
     """What the rest of the step met, and the repairs of that."""
-    row = then.location.row if then.location is not None else 0
+    row = then.location.row
     told = " ".join(f"{type(then.error).__name__}: {then.message}".split())[:_LONGEST]
-    here = scene.location is not None and row == scene.location.row
+    here = row == scene.location.row
     found = repairs(then)
     if not here:
         edits = [next((each for each in one.revisions if isinstance(each, Edit)), None) for one in found]

@@ -12,7 +12,7 @@ from torch import nn
 
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import node_at, operands, value_of
+from stablelint.runtime.crash.expression import operands, value_of
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
@@ -64,9 +64,9 @@ def _keeping(operation: str, node: ast.expr, names: dict[str, Any]) -> Iterator[
 def extended(scene: Scene) -> Iterator[tuple[Repair, Reason]]:
     """Operands padded where another one was joined, and that join."""
     past, call, user = history(scene), called(scene), scene.user
-    if past is None or call is None or user is None:
+    if past is None or call is None:
         return
-    written = operands(node_at(user.site), user.names, deduced)
+    written = operands(scene.node, user.names, deduced)
     shown = [scene.operand(tensor, name, user) for name, tensor in written]
     for long, short in ((one, other) for one in shown for other in shown if one is not other):
         value = _of_what_is_new(call, short)
