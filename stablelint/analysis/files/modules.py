@@ -463,8 +463,9 @@ class ModuleInfo:
         """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
         text, found = self.source.text, dict[str, set[str]]()
         named = "|".join(name for name in self.classes if f"{name}." in text)
-        sets = re.search(rf"\b(?:{named})\.[\s\\]*\w+(?![\w.([`])", text) if named else None
-        if sets is None and "setattr(" not in text:
+        sets = named and re.search(rf"\b(?:{named})\.[\s\\]*\w+(?![\w.([`])", text)
+        passed = {name.rpartition(".")[2] for name in re.findall(r"setattr\(\s*([\w.]+)", text)}
+        if not sets and passed.isdisjoint(self.classes):
             return {}
         for node in descendants(self.source.tree):
             if type(node) is ast.Attribute and type(node.ctx) is ast.Store:

@@ -52,10 +52,12 @@ _TO_TENSOR = ("ToTensor", "ConvertImageDtype", "PILToTensor", "ToDtype")
 def scaled_differently(review: Review, rule: Rule) -> Sites:
     """A scaler that is fitted to both parts of the data, or a `Normalize` in one of two pipelines."""
     module = review.module
+    if not review.of_body:
+        return
     late = module.speaks_of("load_state_dict", "eval") and not module.mentions("backward", "fit", "transform")
-    fitting = module.sights.functions_naming("std", "max", "fit_transform")
+    fitting = dict.fromkeys(module.sights.functions_naming("std", "max", "fit_transform"))
     helpers = [f.name for f in fitting]
-    helpers += [info.name for info in module.sights.classes if any(f in fitting for f in info.body)]
+    helpers += [info.name for info in module.sights.classes if not fitting.keys().isdisjoint(info.body)]
     for root in functions_naming(review, "fit_transform", "fit", "scale", "std", "max", *helpers):
         fits = sorted((n for n in calls_in(root) if _fits(n, root, module)), key=start)
         yield from (site_at(review, rule, n, message=_REFITTED) for n in _refitted(fits, root))
@@ -64,7 +66,7 @@ def scaled_differently(review: Review, rule: Rule) -> Sites:
             name = made_by(_scaler_of(fit, root), module)
             if name.startswith("sklearn.preprocessing") and name.endswith("Scaler"):
                 yield site_at(review, rule, fit, shown=False, message=_FITTED_LATE)
-    if review.of_body and module.mentions("Normalize"):
+    if module.mentions("Normalize"):
         found = (*_unnormalised(module), *_normalised_in_part(module))
         yield from (site_at(review, rule, n, shown=False) for n in found)
 
@@ -77,8 +79,10 @@ def _scaler_of(fit: ast.Call, root: ast.AST) -> ast.expr | None:
 
 def _fits(call: ast.Call, root: ast.AST, module: ModuleInfo) -> bool:
     """Whether a call fits a scaler: `fit_transform`, `fit` of one of scikit-learn, or its function `scale`."""
-    made = made_by(_scaler_of(call, root), module)
     scales = made_by(call, module) == "sklearn.preprocessing.scale"
+    if called(call) not in ("fit", "fit_transform"):
+        return scales
+    made = made_by(_scaler_of(call, root), module)
     # What places points anew, as t-SNE does, has no scale that other data could be brought to.
     places = made.startswith("sklearn.manifold.") or made.rpartition(".")[2] in _PLACING
     fits = called(call) == "fit_transform" and not places
