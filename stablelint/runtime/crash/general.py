@@ -259,8 +259,9 @@ def general(scene: Scene) -> Explanation | None:
     told, operation = failed.facts(), failed.operation()
     kind = "shape" if _OF_SHAPES.search(scene.message) else "call"
     if scene.module is not None and met:
-        summary = f"{scene.module_name()} does not take {' and '.join(met)}{_reason(scene, shown)}"
-        return advice.onto(Explanation(kind, summary, tuple(told), (), shown, layers))
+        summary, reason = f"{scene.module_name()} does not take {' and '.join(met)}", _reason(scene, shown)
+        because = () if reason else tuple(told)  # which are names of torch
+        return advice.onto(Explanation(kind, summary + reason, because, (), shown, layers))
     summary = "; ".join([*told, *met] or advice.texts)
     if not summary or (not told and not advice.texts and failed.hides(len(met))):
         return None

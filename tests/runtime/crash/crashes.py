@@ -549,7 +549,7 @@ table = rows + rows.T
         HEAD + "x = torch.randn(2, 3, 4)\ny = (x * 2).transpose(1, 2).view(2, 12)\n",
         "shape",
         ("(x * 2).transpose(1, 2) is not contiguous",),
-        "(x * 2).transpose(1, 2).reshape(…)",
+        "(x * 2).transpose(1, 2).reshape(2, 12)",
     ),
     Crash(
         "one-hot rows of integers",

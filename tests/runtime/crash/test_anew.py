@@ -299,6 +299,29 @@ CASES = {
         "kept.clear() after `loss.backward()` in line 14 passes",
         "kept was made before the last backward call",
     ),
+    "a list of an object that empties another one of its lists": (
+        HEAD + "class Memory:\n    def __init__(self):\n        self.scores, self.gains = [], []\n"
+        "    def add(self, score):\n        self.scores.append(score)\n        self.gains.append(1.0)\n"
+        "    def clear(self):\n        self.gains = []\n"
+        "net, memory = nn.Linear(2, 1), Memory()\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "for _ in range(3):\n    memory.add(net(torch.ones(2)).exp().sum())\n    loss = sum(memory.scores)\n"
+        "    steps.zero_grad()\n    loss.backward()\n    steps.step()\n    memory.clear()\n",
+        "self.scores.clear() after line 12 passes",
+        "memory.scores keeps it from here: self.scores.append(score)",
+    ),
+    "a gradient with respect to what asks for none": (
+        HEAD + "net, x = nn.Linear(2, 1), torch.ones(3, 2)\nmixed = x * 0.5\nscore = net(mixed)\n"
+        "torch.autograd.grad(score.sum(), mixed, create_graph=True)[0].norm().backward()\n",
+        "mixed.requires_grad_() before line 7 passes",
+        "a gradient is asked for mixed (3, 2)",
+    ),
+    "a decoder whose layers take the steps first": (
+        HEAD + "layer = nn.TransformerDecoderLayer(8, 2, 8)\ndecoder = nn.TransformerDecoder(layer, 1)\n"
+        "x, memory = torch.ones(4, 5, 8), torch.ones(4, 6, 8)\n"
+        "mask = nn.Transformer.generate_square_subsequent_mask(5)\ndecoder(x, memory, tgt_mask=mask).sum().backward()\n",
+        "nn.TransformerDecoderLayer(8, 2, 8, batch_first=True) in line 5 passes",
+        "x is read as 5 samples of 4 steps",
+    ),
     "a view of what three layers are given": (
         NET + "        self.blocks = nn.Sequential(Block(4, 6), Block(6, 6))\n    def forward(self, x):\n"
         "        return self.blocks(x)\nclass Block(nn.Module):\n    def __init__(self, i, o):\n"

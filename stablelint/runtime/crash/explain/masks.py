@@ -13,6 +13,7 @@ from torch import nn
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import given_by_name, value_of
+from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
@@ -44,6 +45,8 @@ def padding(scene: Scene, match: re.Match[str]) -> Explanation | None:
         if not advice and (passed := Onward(scene, lambda _: []).through([repair])):
             advice = [passed[0].told]
             because.append(f"{other} is (samples, positions), and leaves out what is True")
+    if not advice and any(one.kind == "order" for one in tried(scene)):
+        return None
     return Explanation("shape", told, (*because,), (*advice,), (), shapes_through_layers(scene))
 
 

@@ -17,7 +17,7 @@ from stablelint.runtime.crash.provenance.frozen import Untrained, frozen
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.statements import assigned
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import Onward, by_edit, changed
+from stablelint.runtime.crash.repairs.onward import Onward, before, by_edit, changed, passed
 from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.crash.source import function_at, statement_at
 from stablelint.runtime.program.location import Location
@@ -140,14 +140,16 @@ def not_reached(scene: Scene, match: re.Match[str]) -> Explanation | None:
     told = f"{operands[0].name} {operands[0].shape}"
     if not odd[0].requires_grad:
         summary = f"a gradient is asked for {told}, which asks for none itself"
-        advice: tuple[str, ...] = ("requires_grad_() on it before the output is computed",)
-        return Explanation("no-graph", summary, advice=advice, operands=operands)
+        name, output = operands[0].owner, operands[-1].made_at or scene.location
+        asked_for = before(scene, output, f"{name}.requires_grad_()")
+        advice = passed(scene, asked_for) or ["requires_grad_() on it before the output is computed"]
+        return Explanation("no-graph", summary, advice=(*advice,), operands=operands)
     summary = f"{operands[-1].name} was not computed from {told}, for which a gradient is asked"
-    advice = (
+    advice = [
         "leave it out of what gradients are asked for; allow_unused=True gives None for it",
         "or see where its graph is cut: .detach(), .item(), a new torch.tensor(…)",
-    )
-    return Explanation("no-graph", summary, advice=advice, operands=operands)
+    ]
+    return Explanation("no-graph", summary, advice=(*advice,), operands=operands)
 
 
 @explains(r"grad can be implicitly created only for scalar outputs")

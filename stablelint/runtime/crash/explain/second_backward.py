@@ -30,12 +30,15 @@ from stablelint.runtime.crash.source import (
     function_at,
     loop_around,
     statement_at,
+    syntax_of,
 )
 from stablelint.runtime.program.carried import carried_names
 from stablelint.runtime.program.frames import Site, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.runtime.tracing.graph import nodes_of, row_of
+
+_EMPTIES = re.compile(r"self\.\w+( = \[\]|\.clear\(\))")
 
 
 @explains(r"Trying to backward through the graph a second time")
@@ -89,14 +92,17 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         summary = (
             f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
         )
-        advice = [f"{_detached(one, scene)} where only its value is wanted" for one in dict.fromkeys(names)]
+        advice = [
+            f"{_without_graph(one, user.names.get(one))} where only its value is wanted"
+            for one in dict.fromkeys(names)
+        ]
     elif total is not None:
         summary += f": `{total.expression}` adds the graphs of all steps"
         added = ast.unparse(getattr(total.parsed().body[0], "value", ast.Constant(...)))
         advice = [f"backward() of the loss of each step, and {added}.item() in `{total.expression}`"]
     elif carried:
         summary += f": {carried} is carried from step to step"
-        advice = [f"{carried} = {_detached(carried, scene)} after each step"]
+        advice = [f"{carried} = {_without_graph(carried, user.names.get(carried))} after each step"]
     elif field:
         summary += f": {field} is carried from step to step"
         held = _attribute_with_graph(field.rpartition(".")[2], owners)
@@ -107,8 +113,10 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         advice.append("compute that part anew in each turn of the loop, where its gradient is wanted")
     stepped = any(one.sequence >= before.sequence for one in scene.trail.steps)
     both = [one for one in (asked_of(before.site), asked_of(user.site)) if one]
-    if made is not None and (told := _cleared(scene, made, user)):
-        advice = told
+    emptied, filled = _emptied(scene, {id(one) for one in earlier})
+    other += [one for one in filled if made is None or one[1].row != made.row]
+    if emptied:
+        advice = emptied
     elif total is None and (told := _detached_in_turn(scene, {*names, *filter(None, (carried,))})):
         advice = told
     elif stepped and (told := _detached_once(scene, before.site, {id(one) for one in earlier})):
@@ -138,16 +146,43 @@ def _retained(scene: Scene, site: Site | None) -> list[str]:
     return []
 
 
-def _cleared(scene: Scene, made: Location, user: Frame) -> list[str]:
-    """A list that keeps the graphs of earlier steps, emptied behind the backward call."""
-    match statement_at(made), node_at(user.site):
-        case ast.Expr(ast.Call(ast.Attribute(owner, "append"))), ast.Call() as call:
-            if isinstance(value_of(owner, user.names), list):
-                told, call_text = f"{ast.unparse(owner)}.clear()", ast.unparse(call)
-                edit = Edit.of(call, user.site.code.co_filename, f"({call_text}, {told})")
-                where = f" after `{call_text}`{line_of(scene, edit)}"
-                return passed(scene, [Repair(told, None, revisions=(edit,), where=where)])
-    return []
+def _emptied(scene: Scene, nodes: set[int]) -> tuple[list[str], list[tuple[str, Location]]]:
+    """A list that keeps earlier graphs, emptied where another of its object is, or behind the backward call; its filling."""
+    for frame, path, owner, held in _lists(scene):
+        if not any(_was_made(one, nodes) for one in held):
+            continue
+        name, whole, found = path.rpartition(".")[2], ast.parse(path, mode="eval").body, list[Repair]()
+        for method in (
+            one for one in vars(type(owner)).values() if getattr(one, "__name__", "") != "__init__"
+        ):
+            for one in ast.walk(syntax_of(method) or ast.Pass()):
+                if isinstance(one, ast.stmt) and _EMPTIES.fullmatch(ast.unparse(one)):
+                    edit = Edit.behind(one, method.__code__.co_filename, f"self.{name}.clear()")
+                    found.append(by_edit(scene, edit))
+        call, text = scene.node, ast.unparse(scene.node or whole)
+        if isinstance(call, ast.Call) and value_of(whole, scene.user.names) is held:
+            edit = Edit.of(call, scene.location.filename, f"({text}, {path}.clear())")
+            where = f" after `{text}`{line_of(scene, edit)}"
+            found.append(Repair(f"{path}.clear()", None, revisions=(edit,), where=where))
+        if told := passed(scene, found)[:1]:
+            filled = scene.origins.of(frame, whole)[:1]
+            return told, [(f"{path} keeps it from here", one) for one in filled]
+    return [], []
+
+
+def _lists(scene: Scene) -> Iterator[tuple[Frame, str, object, list[Any]]]:
+    """The lists that have names in the program's frames, or are attributes of what has: their paths and their owners."""
+    for frame in (one for one in reversed(scene.frames) if one.mine):
+        named: list[tuple[str, object, object]] = [
+            (name, None, one) for name, one in frame.frame.f_locals.items()
+        ]
+        for path, owner, value in named:
+            if type(value) is list:
+                yield frame, path, owner, value
+            elif path.count(".") < 2 and not isinstance(value, nn.Module | type):
+                named += [
+                    (f"{path}.{key}", value, one) for key, one in getattr(value, "__dict__", {}).items()
+                ]
 
 
 def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
@@ -209,11 +244,6 @@ def _all_detached(scene: Scene, nodes: set[int]) -> Iterator[Repair]:
         rows = [*dict.fromkeys(str(one.span[0]) for one in edits)]
         where = f" in line{'s' * (len(rows) > 1)} {' and '.join(rows)}"
         yield Repair(text, None, revisions=edits, where=where)
-
-
-def _detached(name: str, scene: Scene) -> str:
-    """The value of a name without its graph."""
-    return _without_graph(name, scene.user.names.get(name))
 
 
 def _without_graph(name: str, value: object) -> str:

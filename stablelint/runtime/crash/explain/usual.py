@@ -2,6 +2,7 @@
 
 Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module called; `{a.name}`, `{a.shape}` … the first
 operand, `{bool}` the bool one; `{truth}` what a truth value was asked of; `{on}` what a method or attribute was asked of;
+`{reshaped}` the call of `view` as one of `reshape`;
 `{given}` the call's first argument; `{inner}` the class of torch whose
 method failed; `{repeated}` the tuple or list in a
 product; any other the tensor given for the argument of that name, or
@@ -110,6 +111,9 @@ class _Known(dict[str, object]):
                 found = next(iter(difflib.get_close_matches("forward", {*held} - {"forward"}, 1, 0.8)), None)
             case "truth":
                 found = self._truth()
+            case "reshaped":
+                text = ast.unparse(self._call) if self._call is not None else ""
+                found = text.replace(".view(", ".reshape(") if ".view(" in text else None
             case "repeated":
                 found = self._repeated()
             case _:

@@ -17,12 +17,10 @@ from torch import nn
 
 from stablelint.runtime.crash.expression import given_by_name
 from stablelint.runtime.crash.provenance.scopes import Scope, makes
-from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import by_edit
+from stablelint.runtime.crash.repairs.onward import before, by_edit
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 
@@ -76,12 +74,8 @@ class Configured:
             if all(entry(one, path) == value for path, value in self.wanted.items()):
                 edit = Edit.of(self.node, filename, name)
                 yield replace(by_edit(self.scene, edit), text=ast.unparse(self.call).replace(text, name))
-        statement = statement_at(self.scope.at(self.call))
-        if statement is not None:
-            sets = "; ".join(f"{self._written(path)} = {value}" for path, value in self.wanted.items())
-            edit = Edit.of(statement, filename, f"{sets}\n{ast.unparse(statement)}")
-            where = line_of(self.scene, edit).replace("in", "before", 1)
-            yield Repair(sets, None, revisions=(edit,), where=where)
+        sets = "; ".join(f"{self._written(path)} = {value}" for path, value in self.wanted.items())
+        yield from before(self.scene, self.scope.at(self.call), sets)
 
     def _others(self) -> Iterator[tuple[str, object]]:
         """Values of its kind that have names, or that a dictionary with a name holds."""

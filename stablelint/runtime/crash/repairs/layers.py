@@ -76,10 +76,13 @@ def other_order(call: Call) -> Iterator[Change]:
     inner = list(call.function.modules()) if isinstance(call.function, nn.Module) else []
     told = [one for one in inner if isinstance(getattr(one, "batch_first", None), bool)]
     ahead = [tuple(one.shape[:2]) for one in call.values if isinstance(one, torch.Tensor) and one.dim() > 1]
-    if not told or len(ahead) < 2 or len(set(ahead)) > 1:
+    wide = [one for one in call.values if isinstance(one, torch.Tensor) and one.dim() == 3]
+    first = bool(told) and not told[0].batch_first
+    samples = {one.shape[not first] for one in wide}  # if so
+    if not told or len(ahead) < 2 or not (len({*ahead}) == 1 or (len(wide) > 1 and len(samples) == 1)):
         return
     assert isinstance(call.function, nn.Module)
-    turned, first = copy.deepcopy(call.function), not told[0].batch_first
+    turned = copy.deepcopy(call.function)
     for one in turned.modules():
         if hasattr(one, "batch_first"):
             setattr(one, "batch_first", first)  # noqa: B010

@@ -177,6 +177,15 @@ def by_edit(scene: Scene, edit: Edit) -> Repair:
     return Repair(edit.text, None, revisions=(edit,), where=line_of(scene, edit))
 
 
+def before(scene: Scene, at: Location, text: str) -> list[Repair]:
+    """Statements before the one at a place."""
+    statement = statement_at(at)
+    if statement is None:
+        return []
+    edit = Edit.of(statement, at.filename, f"{text}\n{ast.unparse(statement)}")
+    return [Repair(text, None, revisions=(edit,), where=line_of(scene, edit).replace("in", "before", 1))]
+
+
 def likely(scene: Scene, found: Iterable[Repair]) -> list[str]:
     """What is told of repairs, but for those with which the program fails."""
     return [one.told for one in Onward(scene, lambda _: []).likely(found)]
