@@ -19,7 +19,7 @@ def abridge(module: ModuleInfo, largest: int) -> None:
     A body is kept if it returns something, takes part in construction or in a training step, and has at most `largest`
     statements.
     """
-    _ = module.patched, module.changed  # which outlive the bodies
+    _ = module.patched, module.changed, module.attributes_set  # which outlive the bodies
     text = module.source.text
     rows = [text.count("\n", 0, found.start()) + 1 for found in _TRAINING.finditer(text)]
     for info in (None, *module.classes.values()):

@@ -85,6 +85,8 @@ class Interface:
             last = min(node.end_lineno or node.lineno, len(self._lengths) - 1)
             # A line ends with a mark that is not counted.
             yield self._text[self._lengths[first - 1] + first - 1 : self._lengths[last] + last - 1]
+        set_on = module.attributes_set.get(name, {}).items()
+        yield " ".join(f"{attr}={ast.unparse(given) if given else None}" for attr, given in set_on)
         methods = info.methods.values() if info is not None else ()
         yield from (_summary(one) for one in (function, *methods) if one is not None and one.outline.dropped)
 

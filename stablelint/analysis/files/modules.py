@@ -37,12 +37,12 @@ from stablelint.analysis.files.reading import (
     sources_of,
 )
 from stablelint.analysis.files.sights import Sights
-from stablelint.syntax.names import called_name, dotted, last_name
+from stablelint.syntax.names import called_name, dotted, last_name, spelled
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import SCOPES, descendants
-from stablelint.syntax.writes import Touched, names_written, sets_any, touched, written_attribute
+from stablelint.syntax.writes import Touched, is_of_self, names_written, sets_any, touched, written_attribute
 
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
 
@@ -483,6 +483,36 @@ class ModuleInfo:
         return {name: frozenset(attrs) for name, attrs in found.items()}
 
     @cached_property
+    def attributes_set(self) -> Mapping[str, Mapping[str, ast.expr | None]]:
+        """What statements outside of functions set on what top-level names stand for: `settings.eps = 0`.
+
+        None where it is set more than once, or perhaps not.
+        """
+        found: dict[str, dict[str, ast.expr | None]] = {}
+        pending = [(one, False) for one in self.source.tree.body]
+        for statement, perhaps in pending:  # grows while it is walked
+            for name, attr, value in _attributes_set_by(statement):
+                known = found.setdefault(name, {})
+                known[attr] = None if perhaps or attr in known else value
+            if not isinstance(statement, SCOPES):
+                inner = (one for one in ast.iter_child_nodes(statement) if isinstance(one, ast.stmt))
+                pending += [(one, True) for one in inner]
+        return found
+
+    def is_zeroed(self, attr: str) -> bool:
+        """Whether a statement sets an attribute of another object than `self` to 0."""
+        perhaps = self.sights.writes(attr) or "setattr(" in self.source.text
+        return perhaps and attr in self._zeroed
+
+    @cached_property
+    def _zeroed(self) -> frozenset[str]:
+        statements = (one for one in descendants(self.source.tree) if isinstance(one, ast.Assign | ast.Expr))
+        sets = (set_here for one in statements for set_here in _attributes_set_by(one))
+        return frozenset(
+            attr for _, attr, value in sets if isinstance(value, ast.Constant) and value.value == 0
+        )
+
+    @cached_property
     def heirs(self) -> dict[str, list[str]]:
         """The names of the classes that name each base."""
         found: dict[str, list[str]] = {}
@@ -569,3 +599,17 @@ class ModuleInfo:
     def defines(self, name: str) -> bool:
         """Whether the file binds a name at its top level, other than by a star import."""
         return any(name in table for table in (self.functions, self.classes, self.imports, self.assignments))
+
+
+def _attributes_set_by(statement: ast.stmt) -> Iterator[tuple[str, str, ast.expr | None]]:
+    """The objects other than `self` on which a statement sets attributes, as they are spelled, and to what."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and last_name(call.func) == "setattr" and len(call.args) == 3:
+        thing, name, value = call.args
+        if isinstance(name, ast.Constant):
+            yield spelled(thing), str(name.value), value
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    given = statement.value if isinstance(statement, ast.Assign) else None
+    for target in targets:
+        if isinstance(target, ast.Attribute) and not is_of_self(target):
+            yield spelled(target.value), target.attr, given

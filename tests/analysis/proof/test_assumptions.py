@@ -255,3 +255,44 @@ def f(x: torch.Tensor, config: Config):
 def test_what_accessors_hand_on_is_assumed_to_be_as_it_is_set(kept: str, read: str, is_assumed: bool) -> None:
     program = ALIASING.format(kept=kept, read=read)
     assert (bool(assumed(program)) and unmet(program) == []) is is_assumed
+
+
+@pytest.mark.parametrize(
+    ("set_to", "is_assumed"),
+    [
+        ("s.other = 0.0", True),
+        ("s.eps = 0.0", False),
+        ("setattr(s, 'eps', 0.0)", False),
+        ("s.eps *= 0", False),
+    ],
+)
+def test_what_a_file_sets_on_its_own_object_is_no_more_as_it_was_made(set_to: str, is_assumed: bool) -> None:
+    program = f"""
+    class Settings:
+        def __init__(self):
+            self.eps = 1e-6
+
+    s = Settings()
+    {set_to}
+
+    def f(x: torch.Tensor):
+        return 1 / (x.abs() + s.eps)
+    """
+    assert (unmet(program) == []) is is_assumed
+
+
+@pytest.mark.parametrize(("eps", "is_assumed"), [("1e-3", True), ("0.0", False), ("0", False)])
+def test_what_a_file_sets_on_a_layer_contradicts_what_its_constructor_leaves(
+    eps: str, is_assumed: bool
+) -> None:
+    program = f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bn = nn.BatchNorm1d(3)
+            self.bn.eps = {eps}
+
+        def forward(self, x):
+            return x / torch.sqrt(self.bn.running_var + self.bn.eps)
+    """
+    assert (unmet(program) == []) is is_assumed

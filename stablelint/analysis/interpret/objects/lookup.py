@@ -176,6 +176,11 @@ def _is_constant(identifier: str, frame: Frame, module: ModuleInfo) -> bool:
 def settled(identifier: str, value: Value, frame: Frame) -> Value:
     """What functions see of a top-level name that stands for `value` at the end of its file's body."""
     module = frame.module
+    if value.kind is Kind.INSTANCE and identifier in module.attributes_set:
+        known = value.data[1].settled()
+        for attr, given in module.attributes_set[identifier].items():
+            told = frame.session.interpreter.evaluate(given, quiet_frame(module, frame)) if given else None
+            known[attr] = told or frame.graph.unknown(attr, value.node)
     if value.kind in NUMERIC and not _is_constant(identifier, frame, module):
         return frame.graph.unknown(identifier, kind=value.kind)
     if value.kind in CALLABLE and identifier in module.rebound:
@@ -238,6 +243,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         if (base.key, "__class__") in frame.state.attributes:
             return frame.graph.unknown(attr, node)
         found = classes.instance_attribute(base, attr, node, frame)
+        if found.interval == TOP and found.belief is None and frame.module.is_zeroed(attr):
+            found = replace(found, zero=Attained.EXACT)
         inherited = attr in _OF_LAYERS and found.op == "attribute"
         if inherited and keeps_of_layer(base.data[0], attr, frame):
             return _of_layer(found, attr, node)
@@ -289,7 +296,8 @@ def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value:
         )
     key = frame.graph.part("attribute", base.key, attr)
     value = Value("attribute", key, Kind.UNKNOWN, {"input": base}, node=node, module=frame.module, name=attr)
-    if attr in _OF_LAYERS and (is_known_layer(base, frame) or keeps_statistics(node, frame)):
+    is_of_layer = attr in _OF_LAYERS and (is_known_layer(base, frame) or keeps_statistics(node, frame))
+    if is_of_layer and not frame.module.is_zeroed(attr):
         return _of_layer(value, attr, node)
     return _of_parameter(base, attr, node, value, frame)
 
