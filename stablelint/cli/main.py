@@ -7,6 +7,7 @@ A command module has `NAME`, `HELP`, `configure(parser)` and `run(options) -> in
 from __future__ import annotations
 
 import argparse
+import atexit
 import errno
 import gc
 import importlib
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _make_printable()
     if argv is None and sys.argv[1:2] == ["check"]:
         gc.disable()  # an analysis parts its own cycles; what is imported lives to the end of the process
+        atexit.register(gc.freeze)  # which need not look for garbage among it
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:
