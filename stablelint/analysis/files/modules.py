@@ -330,6 +330,7 @@ class FunctionInfo:
 
 
 ACCESSORS = frozenset({"__setattr__", "__getattribute__"})  # of any attribute
+_SET = re.compile(r"\.[\s\\]*\w+(?![\w.([`])")  # what follows the name where that is done
 CONSTRUCTORS = ("__init__", "__post_init__")
 """The methods that run where an object is made."""
 
@@ -420,6 +421,14 @@ class ClassInfo:
         return self.methods[method].touches
 
 
+def _is_set_on(name: str, text: str) -> bool:
+    """Whether a text may set an attribute of a class by its name; to call or read one is what most do."""
+    at = text.find(f"{name}.")
+    while at >= 0 and not _SET.match(text, at + len(name)):
+        at = text.find(f"{name}.", at + 1)
+    return at >= 0
+
+
 @dataclass(eq=False)
 class ModuleInfo:
     """One parsed file."""
@@ -462,8 +471,7 @@ class ModuleInfo:
     def patched(self) -> Mapping[str, frozenset[str]]:
         """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
         text, found = self.source.text, dict[str, set[str]]()
-        named = "|".join(name for name in self.classes if f"{name}." in text)
-        sets = named and re.search(rf"\b(?:{named})\.[\s\\]*\w+(?![\w.([`])", text)
+        sets = any(_is_set_on(name, text) for name in self.classes)
         passed = {name.rpartition(".")[2] for name in re.findall(r"setattr\(\s*([\w.]+)", text)}
         if not sets and passed.isdisjoint(self.classes):
             return {}
