@@ -86,6 +86,7 @@ class Failed:
             known = named and value is not UNKNOWN
             shown = asked or isinstance(self.node, ast.Tuple) or not isinstance(value, torch.Tensor)
             several = isinstance(value, list | tuple) and all(map(torch.is_tensor, value))
+            several = several and not isinstance(self.node, ast.Subscript)  # which asks it for a part
             listed = several and len({one.shape for one in value}) > 1  # each is an operand
             if known and shown and not inspect.ismodule(value) and not listed:
                 yield text, described(value)
@@ -127,8 +128,7 @@ class Failed:
         """What a `raise` stands under, or an `assert` asks."""
         if isinstance(self.node, ast.Assert):
             return self.node.test
-        tree = parse_file(self.scene.user.site.code.co_filename)
-        for one in ast.walk(tree) if tree is not None else ():
+        for one in ast.walk(parse_file(self.scene.user.site.code.co_filename) or ast.Pass()):
             if isinstance(one, ast.If) and self.node in (*one.body, *one.orelse):
                 return one.test
         return None
@@ -156,8 +156,7 @@ class Failed:
 
     def unpacked(self) -> ast.expr | None:
         """The right side of an assignment whose left side is the failing tuple."""
-        tree = parse_file(self.scene.user.site.code.co_filename)
-        for one in ast.walk(tree) if tree is not None else ():
+        for one in ast.walk(parse_file(self.scene.user.site.code.co_filename) or ast.Pass()):
             if isinstance(one, ast.Assign) and self.node in one.targets:
                 return one.value
             if isinstance(one, ast.For | ast.comprehension) and one.target is self.node:

@@ -266,7 +266,7 @@ def general(scene: Scene) -> Explanation | None:
     if not summary or (not told and not advice.texts and failed.hides(len(met))):
         return None
     made = tuple(failed.made())
-    if met and operation:
+    if met and operation and "tuple indices" not in scene.message:
         summary, because = f"{operation} fails on {' and '.join(met)}{_reason(scene, shown)}", tuple(told)
         return advice.onto(Explanation(kind, summary, because, (), shown, layers, other=made))
     advice = advice if met or told else Advice(())

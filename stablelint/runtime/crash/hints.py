@@ -19,6 +19,8 @@ from stablelint.runtime.crash.batches import joined_otherwise
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.provenance.nothing import gave_none
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import by_edit, passed
 from stablelint.runtime.crash.source import returned
 
 _SHOWN = 6
@@ -41,6 +43,10 @@ class Hints(Failed):
                 yield f"if {ast.unparse(one)} is not None: around it, or give it a value where it is made"
             if inspect.isroutine(self.value(one)) and re.search("not (subscr|itera)", self.scene.message):
                 yield f"{ast.unparse(one)}() calls it"
+            if isinstance(self.node, ast.Subscript) and "tuple indices must be" in self.scene.message:
+                anew = ast.unparse(ast.Subscript(ast.Subscript(one, ast.Constant(0)), self.node.slice))
+                edit = Edit.of(self.node, self.scene.location.filename, anew)
+                yield from passed(self.scene, [by_edit(self.scene, edit)] if isinstance(value, tuple) else [])
             if isinstance(value, float) and re.search(r"\bint(eger)?s?\b", self.scene.message):
                 yield f"int({ast.unparse(one)}), or // where it is a quotient, if a whole number is wanted"
         match self.scene.error:

@@ -248,10 +248,6 @@ class Scene:
         pairs += [(one.value, named.get(str(one.arg))) for one in node.keywords]
         return next((one for one, value in pairs if value is tensor), None)
 
-    def made(self, whole: ast.expr) -> Location | None:
-        """The last statement that gave a name within an expression of the program its value."""
-        return next(iter(self.origins.of(self.user, whole)), None)
-
 
 def models_of(frames: list[Frame], *, local: bool = False) -> Iterator[tuple[str, nn.Module]]:
     """The modules that have names, or that objects with names have as attributes."""

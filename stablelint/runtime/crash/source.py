@@ -38,8 +38,7 @@ def loops_around(filename: str, row: int) -> list[ast.For | ast.While]:
 
 def added_to(filename: str, name: str) -> Location | None:
     """The statement of a file that adds to a name, or to an attribute of that name."""
-    tree = parse_file(filename)
-    for one in ast.walk(tree) if tree is not None else ():
+    for one in ast.walk(parse_file(filename) or ast.Pass()):
         match one:
             case ast.AugAssign(ast.Name(found) | ast.Attribute(_, found), ast.Add()) if found == name:
                 return Location.of(one, filename)

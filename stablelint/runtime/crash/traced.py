@@ -48,7 +48,9 @@ def _asked(
         return _numbers
     if found.kind == "dtype" or any(one.kind == "cast" for one in tried(scene)[:1]):
         return _dtypes
-    is_meant = any(one.kind in ("wider", "subscript") for one in tried(scene)[:1])  # then no size is wrong
+    is_meant = any(
+        one.kind in ("wider", "subscript", "view") for one in tried(scene)[:1]
+    )  # then no size is wrong
     return _sizes if len(found.operands) > 1 and not is_meant else None
 
 

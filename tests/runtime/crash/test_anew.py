@@ -402,6 +402,12 @@ CASES = {
         "judged without no_grad in line 10, where its result is trained on",
         "gradients are disabled where `net(x)` stands",
     ),
+    "the outputs and the state of a layer, for the outputs": (
+        NET + "        self.rnn = nn.GRU(3, 4)\n    def forward(self, x):\n        out = self.rnn(x)\n"
+        "        return out[:, -1]\nNet()(torch.ones(5, 2, 3)).sum().backward()\n",
+        "out[0][:, -1] in line 11 passes",
+        "out is a tuple of 2",
+    ),
     "letters of a sum that stand for two sizes": (
         HEAD + "weights, v = torch.ones(2, 5, 3), torch.ones(2, 3, 4)\n"
         "torch.einsum('bij,bid->bid', weights, v)\n",

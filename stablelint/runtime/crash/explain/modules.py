@@ -73,7 +73,7 @@ def nothing_to_train(scene: Scene, _: re.Match[str]) -> Explanation | None:
         )
     parts = list(ast.walk(call)) if call is not None else []
     if call is not None and call.args and value_of(call.args[0], names) == []:
-        made = scene.made(call.args[0])
+        made = next(iter(scene.origins.of(scene.user, call.args[0])), None)
         parts = list(ast.walk(made.parsed())) if made is not None else []
     given = next((n.value for n in parts if isinstance(n, ast.Attribute) and n.attr in _PARAMETERS), None)
     model = value_of(given, names) if given is not None else None

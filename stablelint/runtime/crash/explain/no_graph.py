@@ -198,7 +198,7 @@ def no_gradient(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if gradient is None:
         return None
     leaf, text = value_of(gradient.value, user.names), ast.unparse(gradient.value)
-    made = scene.made(gradient.value)
+    made = next(iter(scene.origins.of(user, gradient.value)), None)
     kept = isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.requires_grad
     if made is None or kept:
         advice = f"if {text}.grad is not None: for parameters that the loss is not made of"

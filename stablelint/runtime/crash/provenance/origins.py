@@ -63,9 +63,8 @@ class Origins:
     def of(self, frame: Frame, whole: ast.expr) -> tuple[Location, ...]:
         """The places that gave an expression of a frame its value, the nearest first; of a layer of torch what made that."""
         called = value_of(whole.func, frame.names) if isinstance(whole, ast.Call) else None
-        return _told(self._way(frame, whole)) or (
-            self.of_module(called) if isinstance(called, nn.Module) else ()
-        )
+        weighs = isinstance(called, nn.Module) and any(True for _ in called.parameters())
+        return _told(self._way(frame, whole)) or (self.of_module(called) if weighs else ())
 
     def expressions(self, frame: Frame, whole: ast.expr) -> list[tuple[ast.expr, str]]:
         """The expressions, and their files, that the value went through, the nearest first."""
