@@ -155,9 +155,7 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
         return
     tree, modules = review.module.source.tree, modules_in(review)
     for root in functions_naming(review, "state_dict"):
-        yield from (
-            site_at(review, rule, state, {"state": state}) for state in _gathered(root, review.module)
-        )
+        yield from (site_at(review, rule, state, _bound(state)) for state in _gathered(root, review.module))
     names = (text.rpartition(".")[2] for text in modules)
     for root in functions_naming(review, "load_state_dict", "state_dict", *names):
         told = set[tuple[str, str]]()  # the names under which states of models are kept
@@ -176,11 +174,17 @@ def state_kept_by_reference(review: Review, rule: Rule) -> Sites:
                     )
                 elif best and spelled(state) in modules and not _is_loaded(target, root):
                     message = _SAME_MODEL.format(spelled(state))
-                    yield site_at(review, rule, kept, {"state": kept}, shown=False, message=message)
+                    yield site_at(review, rule, kept, _bound(kept), shown=False, message=message)
         # One that is copied beside another that is not would be what is restored in its place.
         yield from (
-            site_at(review, rule, kept, {"state": kept}) for *names, kept in states if tuple(names) in told
+            site_at(review, rule, kept, _bound(kept)) for *names, kept in states if tuple(names) in told
         )
+
+
+def _bound(kept: ast.expr) -> dict[str, ast.expr]:
+    """What is kept, and the state that is to be copied: what a call has made a copy of that shares the tensors."""
+    shares = isinstance(kept, ast.Call) and len(kept.args) == 1
+    return {"kept": kept, "state": _without_copy(kept) if shares else kept}
 
 
 def _is_loaded(target: str, root: ast.AST) -> bool:

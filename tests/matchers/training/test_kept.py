@@ -206,3 +206,23 @@ def test_all_states_that_one_name_keeps_are_told() -> None:
                 kept = model.state_dict()
     """
     assert findings("SL634", program) == ["best, kept = 1e9, model.state_dict()", "kept = model.state_dict()"]
+
+
+@pytest.mark.parametrize("kept", ["model.state_dict()", "copy.copy(model.state_dict())"])
+def test_the_fix_copies_the_state_and_no_copy_that_shares_its_tensors(kept: str) -> None:
+    source = f"""import copy
+
+import torch
+
+
+def train(model, opt, data, test):
+    best = 0
+    for x in data:
+        model(x).mean().backward()
+        opt.step()
+        if test(model) > best:
+            best = test(model)
+            state = {kept}
+    model.load_state_dict(state)
+"""
+    assert "            state = copy.deepcopy(model.state_dict())\n" in fixed(source, unsafe=True)[0]
