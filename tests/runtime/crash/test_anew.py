@@ -299,6 +299,15 @@ CASES = {
         "kept.clear() after `loss.backward()` in line 14 passes",
         "kept was made before the last backward call",
     ),
+    "a tensor of an object that steps are written into": (
+        HEAD + "class Rollout:\n    def __init__(self):\n        self.values = torch.zeros(2)\n"
+        "    def store(self, t, value):\n        self.values[t] = value\n"
+        "net, rollout = nn.Linear(2, 1), Rollout()\nsteps = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "for _ in range(3):\n    for t in range(2):\n        rollout.store(t, net(torch.ones(2)).exp().sum())\n"
+        "    loss = rollout.values.pow(2).sum()\n    steps.zero_grad()\n    loss.backward()\n    steps.step()\n",
+        "rollout.values = rollout.values.detach() after line 17 passes",
+        "a part of this graph was made before the last backward call",
+    ),
     "a list of an object that empties another one of its lists": (
         HEAD + "class Memory:\n    def __init__(self):\n        self.scores, self.gains = [], []\n"
         "    def add(self, score):\n        self.scores.append(score)\n        self.gains.append(1.0)\n"

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -64,7 +65,8 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
             ),
             other=tuple(other),
         )
-    kept = earlier = [one for one in nodes_of(root) if _is_old(one, before.sequence)]
+    nodes = (one for one in nodes_of(root) if not hasattr(one, "variable"))
+    kept = earlier = [one for one in nodes if one._sequence_nr() < before.sequence]
     first_loss = _value_of(asked_of(before.site), scene)
     reached = {id(one) for one in nodes_of(first_loss.grad_fn)} if first_loss is not None else None
     kept = [one for one in kept if reached is None or id(one) in reached] or kept
@@ -78,16 +80,14 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         places = scene.origins.of(frame, ast.Name(names[0]))[:1]
         other += [(f"{names[0]} comes from here", at) for at in places if made is None or at.row != made.row]
     user, at = scene.user, scene.location
-    loop = loop_around(at.filename, at.row) if made is not None and _in_one_function(at, made) else None
+    same = made is not None and made.filename == at.filename and function_at(made) is function_at(at)
+    loop = loop_around(at.filename, at.row) if same else None
     before_loop = loop is not None and made is not None and made.row < loop.lineno
     owners = {key: one for frame in scene.frames if frame.mine for key, one in frame.frame.f_locals.items()}
     field = carried_attribute(made, owners) if made is not None and not names else None
     carried = carried_name(at.filename, at.row, user.names)
-    summary, total = (
-        "a part of this graph was made before the last backward call, which freed it",
-        _total(user),
-    )
-    advice = list[str]()
+    summary = "a part of this graph was made before the last backward call, which freed it"
+    total, advice = _total(user), list[str]()
     if names:
         summary = (
             f"{names[0]} was made before the last backward call, which freed its graph, and is used again"
@@ -133,7 +133,19 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
         of_a_step = any(isinstance(one, torch.optim.Optimizer) for one in held)
         kept_on = _retained(scene, before.site) if of_a_step and not carried and not before_loop else []
         advice = [*(kept_on or advice), "or one backward call for the sum of the losses"]
+    advice = advice or _without_graphs(scene, {id(one) for one in earlier})
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
+
+
+def _without_graphs(scene: Scene, nodes: set[int]) -> list[str]:
+    """The attributes of objects that hold earlier graphs, without these after the statement that failed."""
+    tensors = [
+        (path, one) for _, path, _, one in _held(scene) if "." in path and isinstance(one, torch.Tensor)
+    ]
+    held = [path for path, one in tensors if one.grad_fn and nodes & {*map(id, nodes_of(one.grad_fn))}]
+    text = "; ".join(f"{one} = {one}.detach()" for one in dict.fromkeys(held))
+    edits = [Edit.behind(scene.statement, scene.location.filename, text)] if text and scene.statement else []
+    return passed(scene, (by_edit(scene, one) for one in edits))
 
 
 def _retained(scene: Scene, site: Site | None) -> list[str]:
@@ -148,8 +160,8 @@ def _retained(scene: Scene, site: Site | None) -> list[str]:
 
 def _emptied(scene: Scene, nodes: set[int]) -> tuple[list[str], list[tuple[str, Location]]]:
     """A list that keeps earlier graphs, emptied where another of its object is, or behind the backward call; its filling."""
-    for frame, path, owner, held in _lists(scene):
-        if not any(_was_made(one, nodes) for one in held):
+    for frame, path, owner, held in _held(scene):
+        if not isinstance(held, list) or not any(_was_made(one, nodes) for one in held):
             continue
         name, whole, found = path.rpartition(".")[2], ast.parse(path, mode="eval").body, list[Repair]()
         for method in (
@@ -170,19 +182,15 @@ def _emptied(scene: Scene, nodes: set[int]) -> tuple[list[str], list[tuple[str, 
     return [], []
 
 
-def _lists(scene: Scene) -> Iterator[tuple[Frame, str, object, list[Any]]]:
-    """The lists that have names in the program's frames, or are attributes of what has: their paths and their owners."""
+def _held(scene: Scene) -> Iterator[tuple[Frame, str, object, object]]:
+    """What has a name in the program's frames, or is an attribute of what has: its path, its owner and its value."""
     for frame in (one for one in reversed(scene.frames) if one.mine):
-        named: list[tuple[str, object, object]] = [
-            (name, None, one) for name, one in frame.frame.f_locals.items()
-        ]
+        named: list[Any] = [(name, None, one) for name, one in frame.frame.f_locals.items()]
         for path, owner, value in named:
-            if type(value) is list:
-                yield frame, path, owner, value
-            elif path.count(".") < 2 and not isinstance(value, nn.Module | type):
-                named += [
-                    (f"{path}.{key}", value, one) for key, one in getattr(value, "__dict__", {}).items()
-                ]
+            yield frame, path, owner, value
+            if path.count(".") < 2 and not isinstance(value, nn.Module | torch.Tensor | type | ModuleType):
+                held = getattr(value, "__dict__", {})
+                named += [(f"{path}.{key}", value, one) for key, one in held.items()]
 
 
 def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
@@ -267,19 +275,11 @@ def _total(user: Frame) -> Location | None:
     return added_to(user.site.code.co_filename, name) if name.isidentifier() else None
 
 
-def _in_one_function(one: Location, other: Location) -> bool:
-    return one.filename == other.filename and function_at(one) is function_at(other)
-
-
 def _value_of(text: str | None, scene: Scene) -> torch.Tensor | None:
     """The result of an operation that the failing frame has under a name."""
     node = ast.parse(text, mode="eval").body if text is not None else None
     value = value_of(node, scene.user.names) if node is not None else None
     return value if isinstance(value, torch.Tensor) and value.grad_fn is not None else None
-
-
-def _is_old(node: Any, sequence: int) -> bool:
-    return not hasattr(node, "variable") and node._sequence_nr() < sequence
 
 
 def _names_of(scene: Scene, nodes: set[int]) -> list[str]:
