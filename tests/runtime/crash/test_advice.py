@@ -74,7 +74,11 @@ CASES += (
     ),
     (COLLATED, "collate_fn=joined in line ", ()),
     (SHORT, "drop_last=True", ()),
-    (HEAD + "torch.stack([torch.ones(2, 4), torch.ones(3, 4)])", "a list of them", ("torch.cat",)),
+    (
+        HEAD + "x = [torch.ones(2, 4), torch.ones(3, 4)]\ntorch.stack(x)",
+        "pad_sequence(x, batch_first=True)",
+        ("torch.cat",),
+    ),
     (HEAD + "torch.ones(5, 40).view(-1, 3, 3)", "", ("passes",)),  # other numbers would only fit
     (
         TRAIN + "F.cross_entropy(model(inputs), torch.zeros(8).long(), torch.ones(2))",
