@@ -63,6 +63,7 @@ _PROMISES = {
     ".clamp(min=-88.0)": "keep the argument above -88, which float32 bears",
     OF_EXTENT: "keep the extent of a box within 62.5 times that of its anchor, as detectors do",
     " == 0, 1)": "divide by 1 in place of 0",
+    ".clamp_min(1)": "divide by 1 where nothing is counted",
     ".tiny)": "keep the denominator above 0",
 }
 _REDUCED = (*VIEWS, "sum", "detach")

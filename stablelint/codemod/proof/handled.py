@@ -91,6 +91,9 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     seen_to = next(_seen_to(tree, given, later), None)
     if seen_to is not None:
         raise Withheld(f"`{ast.unparse(seen_to)}` on line {seen_to.lineno} sees to what is not finite")
+    left_out = next((one for one in descendants(tree.module) if _calls(one, *_OF_OTHERS)), None)
+    if left_out is not None and _is_returned(function, statement, given):
+        raise Withheld(f"line {getattr(left_out, 'lineno', 0)} leaves out what is NaN")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
     is_zero = is_root or node in _receivers(getattr(statement, "value", node))
     operand, zeros = whole(node), [one.id for one in targets if isinstance(one, ast.Name) and is_zero]
@@ -107,6 +110,12 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         )
         if read & signed or (read & compared and is_equal):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
+
+
+def _is_returned(function: ast.AST, statement: ast.stmt, given: set[str]) -> bool:
+    """Whether a statement returns its value, or gives it a name that the function returns."""
+    returned = (one for one in descendants(function) if isinstance(one, ast.Return) and one.value is not None)
+    return any(one is statement or given & {read.id for read in loads(one)} for one in returned)
 
 
 def only_shown(tree: Tree, proposal: Proposal, edits: Sequence[Edit]) -> str | None:
@@ -412,7 +421,7 @@ def _asks(test: ast.AST, name: str) -> bool:
 def _asked_of(test: ast.AST) -> frozenset[str]:
     found = set[str]()
     for one in descendants(test):
-        is_test = isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS
+        is_test = isinstance(one, ast.Call) and called_name(one).rstrip("_") in _ASKS.union(_OF_OTHERS)
         is_equal = isinstance(one, ast.Compare) and (
             any(map(_is_not_finite, descendants(one))) or _is_of_itself(one)
         )

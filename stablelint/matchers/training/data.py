@@ -211,9 +211,18 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
         inline = [n.iter for n in _training_loops(root) if isinstance(n, ast.For)]
         hook = getattr(root, "name", "") == "train_dataloader"  # of a module of Lightning
         given = [n.value for n in nodes_in(root, ast.Return) if n.value is not None] if hook else []
+        ordered = [made for texts, made in loaders if _is_read_beside(texts, root)]
         for made in dict.fromkeys((*unshuffled, *inline, *given)):
             if called(made) == "DataLoader" and not (_shuffles(made, tree) or _is_reordered(made, root)):
-                yield site_at(review, rule, made, shown=False)  # the data may lie in any order
+                parts = {} if made in ordered else {"loader": made}
+                yield site_at(review, rule, made, parts, shown=False)  # the data may lie in any order
+
+
+def _is_read_beside(texts: set[str], root: ast.AST) -> bool:
+    """Whether a function goes over a loader in a loop that does not train, too, for what the order may matter."""
+    trains = set(_training_loops(root))
+    others = (n.iter for n in nodes_in(root, ast.For) if n not in trains)
+    return any(spelled(n) in texts for over in others for n in nodes_below(over, ast.Name, ast.Attribute))
 
 
 def _loaders_in(node: ast.Assign, module: ModuleInfo) -> Iterator[tuple[set[str], ast.expr]]:

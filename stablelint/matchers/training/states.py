@@ -6,8 +6,9 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from stablelint.analysis.evidence import vocabulary as words
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import held_by, modules_in
@@ -83,7 +84,26 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
                 # A model that is loaded as a whole runs where it lies, wherever another of its name was moved before.
                 early = {subject(n) for n in calls_in(root, "to", "cuda") if start(n) < start(node)}
                 is_run = any(text in modules - (placed - early) for text in bound)
-                yield site_at(review, rule, node, {} if is_run else {"states": node}, shown=False)
+                stays = is_run or _hands_on(bound, root)
+                yield site_at(review, rule, node, {} if stays else {"states": node}, shown=False)
+
+
+def _hands_on(names: Sequence[str], root: ast.AST) -> bool:
+    """Whether an entry of a checkpoint goes into a function that may want it where it lay: `restore(saved["buffer"])`."""
+    entries = [n for n in nodes_in(root, ast.Subscript) if spelled(n.value) in names]
+    above = [parents(root).get(entry) for entry in entries]
+    calls = [parents(root).get(n) if isinstance(n, ast.keyword) else n for n in above]
+    return any(isinstance(n, ast.Call) and not _takes_numbers(called(n)) for n in calls)
+
+
+def _takes_numbers(name: str) -> bool:
+    """Whether a call of that name restores a state, makes an object of a class, or tells of a number."""
+    return (
+        name == "load_state_dict"
+        or name[:1].isupper()
+        or hasattr(builtins, name)
+        or words.names_a_reader(name)
+    )
 
 
 def _given(call: ast.Call, place: int) -> str:

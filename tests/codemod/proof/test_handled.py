@@ -359,3 +359,22 @@ def test_largest_exponents_that_are_gathered_and_added_again_mean_an_infinity(
         assert "-inf is meant" in withheld(source, bounded(source))
     else:
         assert "clamp_min" in rewritten(source, bounded(source))
+
+
+@pytest.mark.parametrize(
+    ("reads", "is_withheld"),
+    [
+        ("    share = torch.nanmean(share)\n    return share\n", True),
+        ("    return share\n\n\ndef mean(hit, mask):\n    return torch.nanmean(f(hit, mask))\n", True),
+        ("    share *= 100\n    return share\n\n\ndef mean(h, m):\n    return f(h, m).nanmean()\n", True),
+        ("    return share.mean()\n\n\ndef mean(h, m):\n    return f(h, m).mean()\n", False),
+        ("    total = share.sum()\n    return hit\n\n\ndef mean(h, m):\n    return h.nanmean()\n", False),
+    ],
+)
+def test_a_quotient_that_others_leave_out_where_it_is_nan_stays(reads: str, is_withheld: bool) -> None:
+    source = f"import torch\n\n\ndef f(hit, mask):\n    share = hit / mask.sum(1)\n{reads}"
+    change = proposal(source, "mask.sum(1)", "$x.masked_fill($x == 0, 1)", x="mask.sum(1)")
+    if is_withheld:
+        assert "NaN" in withheld(source, change) or "not finite" in withheld(source, change)
+    else:
+        assert "mask.sum(1).clamp_min(1)" in rewritten(source, change)

@@ -71,6 +71,24 @@ def test_a_load_that_names_no_device(call: str, found: bool) -> None:
 
 @pytest.mark.parametrize(
     ("then", "is_offered"),
+    [
+        ("return saved['epoch']", True),
+        ("return int(saved['epoch']), Config(saved['config'])", True),
+        ("print(saved['loss'])", True),
+        ("return Data.from_dict(saved['data'])", False),
+        ("return resume(model, buffer=saved['buffer'])", False),
+    ],
+)
+def test_a_load_stays_where_other_entries_go_into_functions(then: str, is_offered: bool) -> None:
+    source = (
+        "import torch\n\n\ndef restore(model, path):\n    saved = torch.load(path)\n"
+        f"    model.load_state_dict(saved['model'])\n    {then}\n"
+    )
+    assert ("map_location" in fixed(source, unsafe=True)[0]) is is_offered
+
+
+@pytest.mark.parametrize(
+    ("then", "is_offered"),
     [("net.eval()", False), ("net.eval(); net.to(d)", True), ("m.load_state_dict(net)", True)],
 )
 def test_a_model_that_is_loaded_as_a_whole_stays_where_it_is_run(then: str, is_offered: bool) -> None:
@@ -82,3 +100,20 @@ def test_what_was_moved_before_says_nothing_of_a_model_that_is_loaded_as_a_whole
     train = "    net = nn.Linear(2, 2)\n    net.to(d)\n    net.load_state_dict(o)\n"
     source = f"import torch\nfrom torch import nn\ndef train(f, o, d):\n{train}    net = torch.load(f)\n    test(net, d)\n"
     assert "map_location" not in fixed(source, unsafe=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("after", "is_offered"),
+    [
+        ("return model", True),
+        ("return [model(x) for x in data]", True),
+        ("for x in tqdm(loader):\n        kept.append(model(x))", False),
+    ],
+)
+def test_a_loader_keeps_its_order_where_another_loop_goes_over_it(after: str, is_offered: bool) -> None:
+    source = (
+        "import torch\nfrom torch.utils.data import DataLoader\n\n\ndef train(model, data, optimizer, kept):\n"
+        "    loader = DataLoader(data, batch_size=4)\n    for x in loader:\n        optimizer.zero_grad()\n"
+        f"        model(x).sum().backward()\n        optimizer.step()\n    {after}\n"
+    )
+    assert ("shuffle=True" in fixed(source, unsafe=True)[0]) is is_offered
