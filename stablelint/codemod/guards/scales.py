@@ -270,6 +270,11 @@ def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
     is_variance = halved(exponent) is not None or words.names_a_variance(title(inner))
     limits = _OF_VARIANCE if is_variance else _OF_STD
     limits = _OF_DIVISOR[limits] if _divides(tree, exponent) else limits
+    other = _exponentiated_by(tree, inner)
+    if other is not None:
+        raise Withheld(
+            f"`{other}` takes the exponential of the same attribute, and would go on without the bound"
+        )
     sides = {*_author_sides(tree, inner), *(["min"] if _is_bounded_below(tree, inner) else [])}
     overflows = ".clamp(max=" in proposal.template
     if sides >= {"min", "max"} or ("max" if overflows != _is_negative(exponent) else "min") in sides:
@@ -278,6 +283,36 @@ def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
     return (
         f".clamp_min({least})" if "max" in sides else f".clamp(max={greatest})" if "min" in sides else limits
     )
+
+
+def _exponentiated_by(tree: Tree, inner: ast.expr) -> str | None:
+    """Another method that takes an exponential and reads the attribute of `self` which a name may stand for."""
+    function = function_of(tree, inner)
+    owner = tree.link(function).parent if function is not None else None
+    if function is None or not isinstance(owner, ast.ClassDef) or not isinstance(inner, ast.Name):
+        return None
+    given = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and binds(one, inner.id)]
+    read = {name for value in given for name in _attributes_of_self(tree, value)}
+    methods = (one for one in owner.body if isinstance(one, ast.FunctionDef) and one is not function)
+    for method in methods if read else ():
+        calls = (one for one in ast.walk(method) if isinstance(one, ast.Call))
+        if read & _attributes_of_self(tree, method) and any(
+            called_name(one) in _EXPONENTIALS for one in calls
+        ):
+            return method.name
+    return None
+
+
+def _attributes_of_self(tree: Tree, node: ast.AST) -> set[str]:
+    """The attributes of `self` that are read in a node, and not called."""
+    read = (one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load))
+    own = [one for one in read if isinstance(one.value, ast.Name) and one.value.id == "self"]
+    above = [tree.link(one).parent for one in own]
+    return {
+        one.attr
+        for one, parent in zip(own, above, strict=True)
+        if not (isinstance(parent, ast.Call) and parent.func is one)
+    }
 
 
 def _divides(tree: Tree, exponent: ast.expr) -> bool:

@@ -29,6 +29,7 @@ _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel()"
+_OF_NONE = (" == 0, 1)", ".clamp_min(1)")  # what is divided by where nothing was counted
 _EQUALS, _COMPARES = ("eq", "ne"), having("compare")
 _REPLACES = having("replace")
 _OF_OTHERS = ("nansum", "nanmean", "nanmedian", "nanquantile")
@@ -92,7 +93,8 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     if seen_to is not None:
         raise Withheld(f"`{ast.unparse(seen_to)}` on line {seen_to.lineno} sees to what is not finite")
     left_out = next((one for one in descendants(tree.module) if _calls(one, *_OF_OTHERS)), None)
-    if left_out is not None and _is_returned(function, statement, given):
+    is_of_none = _EMPTY in proposal.template or any(one in proposal.template for one in _OF_NONE)
+    if is_of_none and left_out is not None and _is_returned(function, statement, given):
         raise Withheld(f"line {getattr(left_out, 'lineno', 0)} leaves out what is NaN")
     is_root = any(called_name(one) == "sqrt" for one in descendants(statement) if isinstance(one, ast.Call))
     is_zero = is_root or node in _receivers(getattr(statement, "value", node))

@@ -747,3 +747,31 @@ def f(x: torch.Tensor):
     assert [one.fix.message for one in found if one.code == "SL205" and one.fix is not None] == [
         "softplus is this function without the overflow"
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "other", "is_withheld"),
+    [
+        ("self.log_scale", "return torch.exp(self.log_scale) * x", True),
+        ("self.log_scale + self.shift", "s = self.log_scale\n        return x * s.exp()", True),
+        ("self.log_scale", "return self.log_scale * x", False),
+        ("self.log_scale(x)", "return torch.exp(self.log_scale(x))", False),
+        ("self.log_scale", "return torch.exp(x)", False),
+    ],
+)
+def test_what_two_methods_take_the_exponential_of_is_bounded_in_neither(
+    given: str, other: str, is_withheld: bool
+) -> None:
+    source = f"""{HEAD}class Base(torch.nn.Module):
+    def log_prob(self, x):
+        log_scale = {given}
+        return (x / torch.exp(log_scale)).sum() + log_scale.sum()
+
+    def forward(self, x):
+        {other}
+"""
+    change = proposal(source, "torch.exp(log_scale)", SCALE, x="torch.exp(log_scale)")
+    if is_withheld:
+        assert "`forward`" in withheld(source, change)
+    else:
+        assert ".clamp(-20.0, 20.0)" in rewritten(source, change)
