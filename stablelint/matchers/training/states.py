@@ -89,7 +89,10 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
 
 
 def _hands_on(names: Sequence[str], root: ast.AST) -> bool:
-    """Whether an entry of a checkpoint goes into a function that may want it where it lay: `restore(saved["buffer"])`."""
+    """Whether what a checkpoint holds is taken over where it lay: `restore(saved["buffer"])`, `x.data = state`."""
+    adopted = (t for n in nodes_in(root, ast.Assign) for t in n.targets if isinstance(t, ast.Attribute))
+    if any(target.attr == "data" for target in adopted):
+        return True
     entries = [n for n in nodes_in(root, ast.Subscript) if spelled(n.value) in names]
     above = [parents(root).get(entry) for entry in entries]
     calls = [parents(root).get(n) if isinstance(n, ast.keyword) else n for n in above]

@@ -77,6 +77,7 @@ def test_a_load_that_names_no_device(call: str, found: bool) -> None:
         ("print(saved['loss'])", True),
         ("return Data.from_dict(saved['data'])", False),
         ("return resume(model, buffer=saved['buffer'])", False),
+        ("model.scale.data = saved['scale']", False),
     ],
 )
 def test_a_load_stays_where_other_entries_go_into_functions(then: str, is_offered: bool) -> None:
