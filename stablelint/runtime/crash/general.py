@@ -39,6 +39,7 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
 _OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b|\.shape\b")
+_OF_INDEX = re.compile(r"\b(index|indices)\b")
 
 
 def tried(scene: Scene) -> list[Repair]:
@@ -279,9 +280,16 @@ def _reason(scene: Scene, shown: tuple[Operand, ...]) -> str:
     if found is None:
         return ""
     cast, kinds = cast_of(found), {one.name: one.dtype for one in shown}
-    if cast is not None and cast[0] in kinds and dtype_name(cast[1]) not in kinds.values():
+    call, own = failing(scene), kinds.get(cast[0], "") if cast is not None else ""
+    if (
+        cast is not None
+        and own.startswith("float")
+        and cast[1] == torch.int64
+        and _OF_INDEX.search(scene.message)
+    ):
+        return f": an index must be an integer, and {cast[0]} is {own}"
+    if cast is not None and own and dtype_name(cast[1]) not in kinds.values():
         return f": {cast[0]} has to be {dtype_name(cast[1])}"
-    call = failing(scene)
     if call is not None and tried(scene)[0].kind == "subscript":
         letters = str(call.values[0]).partition("->")[0].replace(" ", "").split(",")
         pairs = zip(letters, shown, strict=False)

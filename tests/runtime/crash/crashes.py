@@ -388,6 +388,20 @@ torch.zeros(3, 32).scatter_add(0, index, messages).sum().backward()
         "index.long() passes",
     ),
     Crash(
+        "an index of float64 that picks many rows of few",
+        HEAD
+        + """
+import numpy as np
+pairs = np.zeros((2, 90))
+source, target = torch.from_numpy(pairs.copy())
+nn.Linear(4, 16)(torch.randn(6, 4))[source].sum().backward()
+torch.zeros(6).scatter_add(0, target, torch.ones(90))
+""",
+        "call",
+        ("an index must be an integer, and source is float64",),
+        "torch.from_numpy(pairs.copy()).long() in line 8 passes",
+    ),
+    Crash(
         "an index of int32 that is spread where it is handed over",
         HEAD
         + """

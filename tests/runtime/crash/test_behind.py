@@ -218,7 +218,11 @@ def test_a_graph_that_was_freed_is_told_with_the_statement_that_names_it(tmp_pat
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        ("x, i = torch.ones(4, 3), torch.zeros(4, 1)\nx.gather(1, i)", "i has to be int64"),
+        (
+            "x, i = torch.ones(4, 3), torch.zeros(4, 1)\nx.gather(1, i)",
+            "an index must be an integer, and i is float32",
+        ),
+        ("x, i = torch.ones(9), torch.zeros(4).int()\nx.take(i)", "i has to be int64"),
         (
             "layer = nn.TransformerEncoderLayer(8, 2)\nx, mask = torch.ones(4, 5, 8), torch.zeros(4, 5).bool()\n"
             "layer(x, src_key_padding_mask=mask)",

@@ -180,6 +180,7 @@ class _Kind:
 
 _PLAIN = _Kind()
 _WEIGHED = {
+    "cast": _Kind(grows=True),
     "order": _Kind(rank=-1, grows=True),
     "subscript": _Kind(rank=-1),
     "setting": _Kind(rank=3, grows=True),
