@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import product
 from types import FunctionType
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.utils.data import DataLoader, Subset, default_collate
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import given_by_name, value_of
+from stablelint.runtime.crash.provenance.statements import callee
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward, as_of, passed
@@ -53,9 +55,8 @@ def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
 
 def _without_rest(scene: Scene, loader: DataLoader[object]) -> Iterator[Repair]:
     """The loader made so that it leaves out what fills no batch."""
-    match scene.origins.maker(loader):
-        case (ast.Call() as call, scope):
-            yield _remade(scene, call, scope.code.co_filename, "drop_last", "True")
+    for call, filename in _making(scene, loader):
+        yield _remade(scene, call, filename, "drop_last", "True")
 
 
 def _remade(scene: Scene, call: ast.Call, filename: str, name: str, value: str) -> Repair:
@@ -69,15 +70,18 @@ def _remade(scene: Scene, call: ast.Call, filename: str, name: str, value: str) 
 def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
     """Of the functions of other loaders, and of some, the first by which batches are made with which the program goes on."""
     held = [one for frame in scene.frames if frame.mine for one in frame.frame.f_locals.values()]
-    held += [each for one in held if isinstance(one, dict) for each in one.values()]
+    parts = (one if isinstance(one, dict) else getattr(one, "__dict__", {}) for one in held)
+    held += [each for one in [*parts] for each in one.values()]
     others = [one.collate_fn for one in held if isinstance(one, DataLoader)]
     names = [one.__name__ for one in others if one is not default_collate and hasattr(one, "__name__")]
-    onward, texts = Onward(scene, lambda _: []), dict.fromkeys((*names, *functions))
-    for call, filename in _calls(scene):
-        tried = (_remade(scene, call, filename, "collate_fn", text) for text in texts)
-        if found := next((one for each in tried for one in onward.through([each])), None):
-            return [found.told]
-    return []
+    onward, calls = Onward(scene, lambda _: []), [*_calls(scene)]
+    ways = (
+        _remade(scene, call, filename, "collate_fn", text)
+        for text, (call, filename) in product(dict.fromkeys((*names, *functions)), calls)
+        if text not in [ast.unparse(one.value) for one in call.keywords]
+    )
+    found = next((one for each in ways for one in onward.through([each])), None)
+    return [found.told] if found is not None else []
 
 
 def cut_to(scene: Scene, length: int) -> list[str]:
@@ -139,9 +143,18 @@ def _calls(scene: Scene) -> Iterator[tuple[ast.Call, str]]:
             if isinstance(node, ast.Call) and value_of(node.func, frame.names) is DataLoader:
                 yield node, frame.site.code.co_filename
     for _, loader in _loaders(scene):
-        match scene.origins.maker(loader):
-            case (ast.Call() as call, scope):
-                yield call, scope.code.co_filename
+        yield from _making(scene, loader)
+
+
+def _making(scene: Scene, loader: DataLoader[object]) -> Iterator[tuple[ast.Call, str]]:
+    """The call that made a loader; where that is one of a function of the program, those within it as well."""
+    match scene.origins.maker(loader):
+        case (ast.Call() as call, scope):
+            yield call, scope.code.co_filename
+            function: Any = (callee(call.func, scope.names) or (None,))[0]
+            for one in ast.walk(syntax_of(function) or ast.Pass()):
+                if isinstance(one, ast.Call) and value_of(one.func, function.__globals__) is DataLoader:
+                    yield one, function.__code__.co_filename
 
 
 _UNLIKE = (

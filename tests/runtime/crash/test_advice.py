@@ -55,6 +55,17 @@ COLLATED = (
     "def run(loader):\n    for batch in loader:\n        batch['mask']\n"
     "train, valid = load(data, collate_fn=joined), load(data)\nrun(train)\nrun(valid)"
 )
+HELD = (
+    HEAD + "from torch.utils.data import DataLoader\ndef padded(rows):\n"
+    "    return nn.utils.rnn.pad_sequence(rows, batch_first=True), len(rows)\n"
+    "class Trainer:\n    def __init__(self, data):\n"
+    "        self.train, self.valid = self.load(data, True), self.load(data, False)\n"
+    "    def load(self, data, train):\n        if train:\n"
+    "            return DataLoader(data, 2, collate_fn=padded)\n        return DataLoader(data, 2)\n"
+    "    def run(self, loader):\n        for batch, count in loader:\n            batch.mean()\n"
+    "trainer = Trainer([torch.ones(one, 2) for one in (3, 4, 5, 6)])\n"
+    "trainer.run(trainer.train)\ntrainer.run(trainer.valid)"
+)
 SHORT = (
     HEAD + "rnn = nn.GRU(3, 5)\ndata = [torch.ones(3)] * 10\n"
     "loader = torch.utils.data.DataLoader(data, batch_size=4)\nstate = torch.zeros(1, 4, 5)\n"
@@ -73,6 +84,7 @@ CASES += (
         (),
     ),
     (COLLATED, "collate_fn=joined in line ", ()),
+    (HELD, "collate_fn=padded in line 14 passes", ("lambda", "pad or crop")),
     (SHORT, "drop_last=True", ()),
     (
         HEAD + "x = [torch.ones(2, 4), torch.ones(3, 4)]\ntorch.stack(x)",
