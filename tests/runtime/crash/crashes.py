@@ -414,6 +414,19 @@ torch.zeros(3, 32).scatter_add_(0, nodes.unsqueeze(1).expand_as(messages), messa
         "torch.zeros(2000, dtype=torch.int32).long() in line 7 passes",
     ),
     Crash(
+        "what is known of a whole sample joined to each place of it",
+        HEAD
+        + """
+mix = nn.Conv1d(12, 2, 1)
+places = torch.randn(4, 8, 30)
+whole = places.amax(2)[:, :4]
+mix(torch.cat([places, whole], dim=1)).sum().backward()
+""",
+        "shape",
+        ("torch.cat fails on places (4, 8, 30) float32 and whole (4, 4) float32",),
+        "whole[:, :, None].expand(-1, -1, places.shape[2]) passes, and the result is (4, 12, 30)",
+    ),
+    Crash(
         "a mask of what a cat has made longer",
         HEAD
         + """

@@ -92,11 +92,12 @@ class Call:
         """The values by what stands for them in a template."""
         return {f"values_{place}_": one for place, one in enumerate(self.values)}
 
-    def size_of(self, tensor: torch.Tensor, size: int) -> str:
+    def size_of(self, tensor: torch.Tensor, size: int, dim: int | None = None) -> str:
         """A size of a tensor in a template, which the program writes by the tensor's name if it has one."""
         place = next(place for place, one in enumerate(self.values) if one is tensor)
         named = self.texts.get(id(tensor), "").isidentifier()
-        return f"values_{place}_.shape[{[*tensor.shape].index(size)}]" if named else str(size)
+        dim = [*tensor.shape].index(size) if dim is None else dim
+        return f"values_{place}_.shape[{dim}]" if named else str(size)
 
     def naming(self, name: str, value: Any) -> Call:
         """The call with a further argument."""

@@ -150,6 +150,7 @@ def _likeliest(call: Call, passed: list[_Passed]) -> list[Repair]:
     beaten |= {"switch"} if keeps or (views and not isinstance(call.function, nn.Module)) else set()
     beaten |= {"setting"} if keeps and not isinstance(call.function, nn.RNNBase) else set()
     beaten |= {"size"} if any(one.kind == "layer" for one in passed) else set()
+    beaten |= {"joined"} if any(one.kind == "wider" for one in passed) else set()
     likely = [one for one in passed if one.kind not in beaten and (one.kind != "wider" or one.rank <= best)]
     shaped = [one for one in likely if one.kind in ("view", "wider")]
     if any((one.repair.shape or ())[:1] == samples for one in shaped):  # those that keep the samples
@@ -180,7 +181,7 @@ class _Kind:
 
 _PLAIN = _Kind()
 _WEIGHED = {
-    "cast": _Kind(grows=True),
+    **dict.fromkeys(("cast", "joined"), _Kind(grows=True)),
     "order": _Kind(rank=-1, grows=True),
     "subscript": _Kind(rank=-1),
     "setting": _Kind(rank=3, grows=True),

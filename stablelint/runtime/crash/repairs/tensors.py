@@ -21,6 +21,7 @@ Name = Callable[[int], str]  # what the value at a place is called
 
 _TWICE = re.compile(r"(\.transpose\(\d, \d\))\1")  # there and back
 SUMS = (operator.add, operator.iadd, torch.add, torch.Tensor.add)
+_JOINS = (torch.cat, torch.concat)
 PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
 _ELEMENTWISE = (
     *SUMS, operator.sub, operator.mul, operator.truediv, operator.isub, operator.imul, operator.itruediv,
@@ -167,6 +168,19 @@ def _as_index(value: torch.Tensor, others: list[torch.Tensor]) -> Iterator[str]:
                 yield f"{view}.expand({', '.join(map(str, other.shape))})" if has_source else view
 
 
+def _spread(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
+    """What is joined to a tensor of more dimensions, repeated along those that it lacks."""
+    dim = next((one for one in call.values if type(one) is int), 0)
+    for other in others if call.function in _JOINS and value.dim() else ():
+        own = range(other.dim())
+        for kept in combinations(own, value.dim()) if other.dim() > value.dim() else ():
+            alike = [value.shape[i] == other.shape[j] or j == dim % len(own) for i, j in enumerate(kept)]
+            if all(alike) and dim % len(own) in kept:
+                view = ", ".join(":" if one in kept else "None" for one in own)
+                sizes = ("-1" if one in kept else call.size_of(other, other.shape[one], one) for one in own)
+                yield f"x[{view}].expand({', '.join(sizes)})"
+
+
 def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """Fewer elements by what they say."""
     if value.dim() > 1 and any(one.shape == value.shape for one in others):
@@ -208,6 +222,7 @@ _KINDS: dict[str, Callable[[torch.Tensor, list[torch.Tensor], Call], Iterator[st
     "reduction": _reductions,
     "view": _views,
     "wider": _wider,
+    "joined": _spread,
     "mask": _masks,
     "size": _sizes,
 }
@@ -220,7 +235,7 @@ def _resized(call: Call, name: Name) -> Iterator[Change]:
         fits = two.ndim == 4 - call.is_loss and one.ndim == 4 and one.is_floating_point()
         if fits and one.shape[2:] != two.shape[-2:] and one.shape[2:].numel() < two.shape[-2:].numel():
             text = f"F.interpolate({name(place)}, size={name(beside)}.shape[-2:])"
-            kind = "joined" if call.function in (torch.cat, torch.concat) else "size"
+            kind = "joined" if call.function in _JOINS else "size"
             size = call.texts.get(id(two), "") and f"{call.texts[id(two)]}.shape[-2:]"
             changed = call.revised(place, f"F.interpolate(x, size={size or tuple(two.shape[-2:])})")
             yield kind, text, changed.given(place, functional.interpolate(one, size=two.shape[-2:]))
