@@ -88,7 +88,8 @@ def _numbers(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]
         counts = {size for other in found.operands if other is not one for size in other.shape}
         ways = (past.way(one.name, partial(_reaches, count)) for count in sorted(counts, reverse=True))
         way = next((way for way in ways if way), [])
-        for last in way[-1:]:
+        shown = one.made_at if one.source is not None else None  # with what stands behind it
+        for last in (each for each in way[-1:] if shown is None or each.at != shown):
             before = [
                 each.range for each in map(past.pasts.__getitem__, last.given) if each.range is not None
             ]

@@ -395,6 +395,13 @@ CASES = {
         "len(words) + 4 in line 6 passes",
         "ids reaches 5 here first",
     ),
+    "a table with a row for each identifier that is there, and some are left out": (
+        HEAD + "rows = torch.tensor([[7, 1], [2, 9], [2, 7]])\n"
+        "count = len(torch.unique(rows))\ntable = nn.Embedding(count, 2)\n"
+        "for row in rows:\n    table(row).sum().backward()\n",
+        "int(rows.max()) + 1 in line 6 passes",
+        "num_embeddings, 4, comes from here",
+    ),
     "classes that are counted from 3": (
         HEAD + "kinds = [3, 5, 4, 3]\ndef label(i):\n    return torch.tensor(kinds[i])\n"
         "net = nn.Linear(2, 3)\nfor _ in range(2):\n    y = torch.stack([label(i) for i in range(4)])\n"
@@ -466,6 +473,20 @@ def test_tells_what_another_run_shows(
     assert advice in (found.advice or ("",))[0]
     told = [found.summary, *found.because, *(f"{what}: {at.expression}" for what, at in found.other)]
     assert any(says in one for one in told), told
+
+
+def test_a_loop_that_gives_a_number_is_not_told_as_where_it_is_reached(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        DATA + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n"
+        "        return torch.ones(2), KINDS[i % 2]\nKINDS = {0: 1, 1: 2}\nnet = nn.Linear(2, 2)\n"
+        "def run(loader):\n    for x, y in loader:\n        F.cross_entropy(net(x), y)\n"
+        "run(DataLoader(Rows(), 4))\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    assert found.operands[1].source is not None
+    assert found.other == ()
 
 
 def test_a_script_that_asks_for_what_is_no_computing_is_told_without_another_run(tmp_path: Path) -> None:

@@ -44,10 +44,10 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     sample = SAMPLE.search(scene.message)
     raised = [text for text in scene.message.strip().splitlines() if text.startswith(match[1])]
     what = raised[-1] if raised else match[1]
-    summary, alone = f"worker {match[2]}: {what}", "num_workers=0 raises it in this process"
+    summary, alone = f"worker {match[2]}: {what}", "num_workers=0 runs it in this process"
     if sample is not None:
         summary = f"{sample[1]}: {what} (worker {match[2]})"
-        alone = f"dataset[{sample[1].split()[1]}] raises it without a loader"
+        alone = f"dataset[{sample[1].split()[1]}] asks for it without a loader"
     because = re.findall(r"stablelint: because (.+)", scene.message)
     advice = [*re.findall(r"stablelint: help (.+)", scene.message), alone]
     said = b""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import pickle
 from collections.abc import Iterator
+from itertools import islice
+from types import ModuleType
 from typing import Any
 
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.provenance.made import modules_of
 from stablelint.runtime.crash.repairs.constructors import constructed, line_of, plus
@@ -20,6 +23,7 @@ from stablelint.runtime.crash.source import expression_at, statement_at
 from stablelint.runtime.tensors.measure import tensors_in
 
 _COUNTED = ("embedding", "cross_entropy", "nll_loss")
+_MOST_TRIED = 3  # other ways to count
 _FREE = 64  # rows more than are known to be needed, while it is looked for how many are
 
 
@@ -48,10 +52,16 @@ def enough(scene: Scene, layer: nn.Module, name: str, least: int) -> Repair | No
     def told(then: Scene | None, seen: _Largest) -> bytes:
         return pickle.dumps(seen.index + 1) if then is None and seen.index >= 0 else b""
 
-    for place, way in enumerate(_ways(scene, layer, name, most)):
+    def needed(way: Repair, rows: int) -> int:
         edits = [one for one in way.revisions if isinstance(one, Edit)]
-        if said := by_script(scene, told, lambda: _Largest(most), edits):
-            return [*_ways(scene, layer, name, pickle.loads(said))][place]
+        said = by_script(scene, told, lambda: _Largest(rows), edits)
+        return int(pickle.loads(said)) if said else 0
+
+    for place, way in enumerate(_ways(scene, layer, name, most)):
+        if rows := needed(way, most):
+            gaps = _by_largest(scene, layer, name) if rows > int(getattr(layer, name)) + 1 else iter(())
+            same = (one for one in islice(gaps, _MOST_TRIED) if needed(one, rows) == rows)
+            return next(same, None) or [*_ways(scene, layer, name, rows)][place]
     return None
 
 
@@ -70,10 +80,31 @@ def enough_outputs(scene: Scene, count: int, least: int) -> Repair | None:
 def _ways(scene: Scene, layer: nn.Module, name: str, value: int) -> Iterator[Repair]:
     """Where the count is computed, and then where the layer is made, the outermost call first."""
     more = value - int(getattr(layer, name))
+    for node, filename in _computed(scene, layer, name):
+        yield _as(scene, node, filename, plus(node, more))
+    setting = Setting(id(layer), ((name, value),))
+    yield from [*constructed(scene, Repair("", None, "setting", revisions=(setting,)))][::-1]
+
+
+def _by_largest(scene: Scene, layer: nn.Module, name: str) -> Iterator[Repair]:
+    """The count as one more than the largest of what it is counted of, whose numbers may leave some out."""
+    for node, filename in _computed(scene, layer, name):
+        for call in (one for one in [*ast.walk(node)][::-1] if isinstance(one, ast.Call)):
+            owner = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+            for part in (*call.args, *owner):
+                if not isinstance(value_of(part, scene.globals_of(filename)), ModuleType):
+                    for text in ("int({}.max()) + 1", "max({}) + 1"):
+                        yield _as(scene, node, filename, text.format(ast.unparse(part)))
+
+
+def _computed(scene: Scene, layer: nn.Module, name: str) -> Iterator[tuple[ast.expr, str]]:
+    """The expression that computes the count, and its file."""
     for at in scene.origins.of_setting(layer, name)[-1:]:
         node = expression_at(at) or getattr(statement_at(at), "value", None)
         if isinstance(node, ast.expr) and not isinstance(node, ast.Constant):
-            edit = Edit.of(node, at.filename, plus(node, more))
-            yield Repair(edit.text, None, "setting", revisions=(edit,), where=line_of(scene, edit))
-    setting = Setting(id(layer), ((name, value),))
-    yield from [*constructed(scene, Repair("", None, "setting", revisions=(setting,)))][::-1]
+            yield node, at.filename
+
+
+def _as(scene: Scene, node: ast.expr, filename: str, text: str) -> Repair:
+    edit = Edit.of(node, filename, text)
+    return Repair(edit.text, None, "setting", revisions=(edit,), where=line_of(scene, edit))
