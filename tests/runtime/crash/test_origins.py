@@ -167,3 +167,19 @@ def test_what_stands_before_a_loop_is_told_in_its_first_turn(loop: str, tmp_path
     operand = next(one for one in found.operands if one.name == "state")
     assert operand.source is not None
     assert operand.source.expression == "torch.ones(2, 3)"
+
+
+def test_an_entry_of_a_configuration_is_told_in_the_file_that_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sizes_of_a_net.py").write_text("SIZES = {\n    'flat': 6 * 3,\n}\n")
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "from sizes_of_a_net import SIZES\ndef main():\n    sizes = SIZES\n"
+        "    net = nn.Linear(sizes['flat'], 2)\n    net(torch.ones(4, 12))\nmain()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found, error = explained(path)
+    assert found is not None, error
+    told = [(Path(at.filename).name, at.row, at.expression) for _, at in found.other]
+    assert ("sizes_of_a_net.py", 2, "6 * 3") in told

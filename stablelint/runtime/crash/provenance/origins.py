@@ -22,6 +22,7 @@ from stablelint.runtime.crash.provenance.scopes import (
     cuts,
     field_of,
     given_to,
+    imported,
     innermost,
     keeps_elements,
     loaded,
@@ -220,6 +221,8 @@ class Origins:
             yield from self._part(default, replace(scope, argument=none_given), picks)
         if statement is None and tree is not None and name not in inspect.getargs(scope.code).args:
             statement, scope = last_in(tree, name), replace(scope, argument=none_given)
+            if statement is None and (found := imported(name, scope)) is not None:
+                yield from self._behind_name(*found, picks)
         if statement is not None:
             yield from self._from(statement, scope, name, picks)
 
@@ -310,7 +313,7 @@ class Origins:
             found = given_to(node, called, self._scope(outer))(name)
             if found is not None:
                 return found
-        same = next((key for key, held in outer.frame.f_locals.items() if held is value), None)
+        same = next((key for key, held in outer.frame.f_locals.items() if held is value is not None), None)
         return (ast.Name(same, ast.Load()), self._scope(outer)) if same is not None else None
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType
+from importlib.util import resolve_name
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import torch
@@ -13,7 +16,7 @@ from torch.utils.data import DataLoader, Subset
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.provenance.statements import END, assignment, callee, in_class, located
-from stablelint.runtime.program.frames import parse_file
+from stablelint.runtime.program.frames import compile_calmly, is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.operations import function, having, method
 
@@ -54,6 +57,24 @@ class Step(NamedTuple):
     scope: Scope
     bare: bool = False  # a name, of which the next step tells more
     of_other: bool = False  # it gave another value, of which this one may have been made
+
+
+def imported(name: str, scope: Scope) -> tuple[str, Scope] | None:
+    """The name in another file of the program that a name of a file was imported from, and the top level there."""
+    whole = ast.walk(parse_file(scope.code.co_filename) or ast.Pass())
+    for node in (one for one in whole if isinstance(one, ast.ImportFrom)):
+        for one in node.names:
+            if name == (one.asname or one.name):
+                path = "." * node.level + (node.module or "")
+                with suppress(ImportError):
+                    path = resolve_name(path, scope.names.get("__package__") or "")
+                filename = getattr(sys.modules.get(path), "__file__", None) or ""
+                own = filename in ("", scope.code.co_filename) or is_library(filename)
+                tree = None if own else parse_file(filename)
+                names = vars(sys.modules[path]) if tree is not None else {}
+                if tree is not None and not isinstance(names.get(one.name), ModuleType):
+                    return one.name, Scope(compile_calmly(tree, filename), names)
+    return None
 
 
 def given_to(call: ast.Call, called: tuple[FunctionType, object], scope: Scope) -> Argument:
