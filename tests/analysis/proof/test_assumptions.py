@@ -221,6 +221,12 @@ def test_an_offset_whose_default_is_positive_is_assumed_to_stay_so(
     assert ((7, "SL103") not in unmet(program)) is is_assumed
 
 
+@pytest.mark.parametrize("default", ["'auto'", "1j", "None", "(1, 2)"])
+def test_an_offset_whose_default_is_no_number_is_not_believed(default: str) -> None:
+    program = f"def f(x: torch.Tensor, e={default}):\n    return 1 / (x.abs() + e)\n"
+    assert not assumed(program)
+
+
 ALIASING = """
 class Base:
     names = {{}}

@@ -192,7 +192,8 @@ def _lifted_by(lift: Value, base: Value, value: Value, state: State) -> Belief |
         zeroed = Attained.EXACT in (lift.zero, lift.belief.zero if lift.belief is not None else lift.zero)
         free = lift.kind is Kind.NUMBER and not zeroed and not offset.hi <= 0 and not _is_read(lift)
         text = f"{lift.name or 'the offset'} is positive"
-        is_kept = lift.assumed and (lift.default() or 0) >= FLOAT32.tiny  # unless a caller says otherwise
+        given = lift.default() if lift.assumed else None  # unless a caller says otherwise
+        is_kept = isinstance(given, int | float) and given >= FLOAT32.tiny
         chosen = free and (lift.op in SETTINGS or offset.lo == 0 or is_kept)
         return _assumed(POSITIVE, text, base) if chosen else None
     if not _is_offset(lift, offset) or math.isfinite(known.lo) or _cancels(base, _DEPTH):

@@ -10,11 +10,13 @@ from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import picks_rows, selector
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import COPIES, stripped
-from stablelint.numerics.interval import Interval
+from stablelint.numerics.interval import BOOLEAN, Interval
 from stablelint.syntax.operations import having
 
 MEASURES_OF_ROWS = TOTALS | having("norm")
 _NONZERO = Interval(-math.inf, math.inf, nonzero=True)
+_COUNTS = TOTALS - {"mean"}  # of a row with one element that is not 0
+_MOVES = having("copy", "device") - having("cast")
 _APART = frozenset({"input", "keepdim"})  # what a measure may say otherwise
 
 
@@ -27,7 +29,7 @@ def of_own_rows(
     order in which they are added up does not matter.
     """
     dim, picked = operands.get("dim"), operands.get("input")
-    picked = stripped(picked, COPIES) if picked is not None else None
+    picked = _bare(picked) if picked is not None else None
     if op not in MEASURES_OF_ROWS or dim is None or picked is None or picked.op != "index":
         return None
     base, index, place = picked.first, picked.operands["index"], dim.constant()
@@ -75,12 +77,19 @@ def _is_of_same(tested: Value, op: str, operands: Mapping[str, Value], base: Val
     kept = tested.operands.get("keepdim")
     if tested.first is None or (kept is not None and kept.constant() is not False):
         return False
-    if stripped(tested.first, COPIES).key != stripped(base, COPIES).key:
+    if _bare(tested.first).key != _bare(base).key:
         return False
     if tested.op == "any":
-        return op in TOTALS and _is_alike("dim", tested.operands, operands) and base.interval.lo >= 0
+        return op in _COUNTS and _is_alike("dim", tested.operands, operands) and base.interval.lo >= 0
     names = (tested.operands.keys() | operands.keys()) - _APART
     return tested.op == op and all(_is_alike(name, tested.operands, operands) for name in names)
+
+
+def _bare(value: Value) -> Value:
+    """A value without what only copies or moves it, and of truths without casts: others may turn a number into 0."""
+    inner, moved = stripped(value, COPIES), stripped(value, _MOVES)
+    is_of_truths = inner.dtype == "bool" or (inner.interval.integral and inner.interval.subset_of(BOOLEAN))
+    return inner if is_of_truths else moved
 
 
 def _is_alike(name: str, left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
