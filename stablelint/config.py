@@ -9,11 +9,12 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stablelint.diagnostic import Level, Position, Problem
+from stablelint.records import dataclass
 
 SECTION = "tool.stablelint"
 

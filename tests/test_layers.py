@@ -38,7 +38,7 @@ INNER = {  # what stands beside them imports any
     "runtime/verify": ["replay", "operands", "probe", "witness", "runs", "output"],
     "runtime/guard": ["reporting", "tensors", "source", "watching", "replay", "explaining", "integrations"],
 }
-LEAVES = {"diagnostic", "config", "__init__"}
+LEAVES = {"diagnostic", "config", "records", "__init__"}
 PROMPT = [
     "analysis",
     "codemod",

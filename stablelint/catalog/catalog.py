@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Position, Problem
+from stablelint.records import dataclass
 
 _NAME = re.compile(rb"\A# ([a-z0-9-]+)$", re.MULTILINE)
 _CODE = re.compile(rb"^code = \"([A-Z]+\d+)\"$", re.MULTILINE)

@@ -15,12 +15,12 @@ import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.numerics.formats import FloatFormat, round_to
 from stablelint.numerics.interval import Interval
+from stablelint.records import dataclass
 
 _OPERATORS: Mapping[type[ast.cmpop], str] = {
     ast.Lt: "<",

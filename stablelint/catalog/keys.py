@@ -6,12 +6,12 @@ Validation, the reference for authors and the JSON schema all read these tables.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from stablelint.catalog.contract import CONSTANTS, FUNCTIONS
 from stablelint.catalog.predicates import FORMS, SIGNATURES
 from stablelint.diagnostic import Applicability, Severity
 from stablelint.numerics.formats import DTYPES
+from stablelint.records import dataclass
 
 EXPECTATIONS = ("non-finite", "inaccurate", "wrong", "structural")
 FIX_KINDS = ("replace", "insert-before", "insert-after", "delete", "move-before", "set-keywords", "wrap")

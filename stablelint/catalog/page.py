@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stablelint.catalog.errors import RuleError
+from stablelint.records import dataclass
 
 _FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^`\n]*)$")
 _MARKER = re.compile(r"#\s*error\b(?:\s*:\s*(?P<text>.*))?")

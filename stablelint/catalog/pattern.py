@@ -16,10 +16,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError
+from stablelint.records import dataclass
 from stablelint.syntax.names import dotted
 from stablelint.syntax.walk import descendants
 

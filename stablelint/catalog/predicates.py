@@ -13,11 +13,11 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError, nearest
 from stablelint.numerics.formats import DTYPES, INTEGERS
+from stablelint.records import dataclass
 
 # What the value of a metavariable may be: the words of `form(x) == word`.
 FORMS: Mapping[str, str] = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from stablelint.catalog import page
 from stablelint.diagnostic import Applicability, Severity
 from stablelint.numerics.formats import DTYPES
+from stablelint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import METAVARIABLE, encode
+from stablelint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

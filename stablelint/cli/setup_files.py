@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint import __version__
 from stablelint.codemod.text.apply import WriteRefused, write
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Problem
+from stablelint.records import dataclass
 
 BASELINE = ".stablelint-baseline.json"
 REPOSITORY = "https://github.com/stablelint/stablelint"

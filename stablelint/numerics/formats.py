@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
+
+from stablelint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

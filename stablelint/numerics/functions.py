@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import ANYTHING, End, Interval, from_ends
+from stablelint.records import dataclass
 
 Function = Callable[[float], float]
 

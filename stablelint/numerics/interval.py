@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from stablelint.numerics.formats import FloatFormat, round_to
+from stablelint.records import dataclass
 
 End = tuple[float, bool]
 """The value of an end, and whether it is open."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from stablelint.diagnostic import Span
+from stablelint.records import dataclass
 from stablelint.report.cells import crop, lay_out, plain, width, wrap
 from stablelint.report.style import Style
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from typing import Any, TypeGuard
 
+from stablelint.records import dataclass
 from stablelint.report.context import Sources
 from stablelint.report.tables import short
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from stablelint.records import dataclass
 from stablelint.report.cells import lay_out, plain
 from stablelint.report.context import Context, Sources
 from stablelint.report.page import excerpt, prose, table

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TextIO
+
+from stablelint.records import dataclass
 
 PIPED_WIDTH = 120
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
@@ -11,6 +10,7 @@ from lsprotocol import types
 from pygls.workspace import PositionCodec
 
 from stablelint.diagnostic import Edit, Position, Span
+from stablelint.records import dataclass
 from stablelint.syntax.notebook import without_magic
 from stablelint.syntax.source import encoding_of, lines_of
 

@@ -6,9 +6,9 @@ Rules, ranges and messages speak only of canonical names; the tables are in `sta
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 
+from stablelint.records import dataclass
 from stablelint.syntax.spellings import (
     MODULES,
     OPERATIONS,

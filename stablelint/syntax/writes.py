@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from stablelint.records import dataclass
 from stablelint.syntax.names import base_name, called_name, spelled
 
 HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook"})

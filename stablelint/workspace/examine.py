@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from stablelint.diagnostic import UNEDITED, Diagnostic, FileReport, Level, Passes, Problem, Texts
+from stablelint.records import dataclass
 from stablelint.syntax.content import digest
 from stablelint.syntax.relevance import concerns
 from stablelint.workspace.kept import codec

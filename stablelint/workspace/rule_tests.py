@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 
@@ -14,6 +13,7 @@ from stablelint.catalog.page import Example
 from stablelint.codemod.propose import propose_all
 from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Diagnostic, Level
+from stablelint.records import dataclass
 from stablelint.syntax.relevance import is_checked
 
 

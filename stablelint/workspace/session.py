@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from stablelint.config import ConfigError, Settings
 from stablelint.diagnostic import Problem
+from stablelint.records import dataclass
 from stablelint.workspace import pool
 from stablelint.workspace.examine import Scope
 from stablelint.workspace.kept.cache import Cache, context_digest

@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from stablelint.analysis.evidence import facts
 from stablelint.analysis.evidence.subject import Subject
+from stablelint.records import dataclass
 
 Holds = Callable[[Subject], bool]
 

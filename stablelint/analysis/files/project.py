@@ -10,7 +10,6 @@ import ast
 import os
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.analysis.files.abridging import release
@@ -18,6 +17,7 @@ from stablelint.analysis.files.indexing import module_of
 from stablelint.analysis.files.interface import Interface, abridged, words_of
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
 from stablelint.diagnostic import NOTHING, UNEDITED, WHOLE, Passed, Passes, Place, Texts
+from stablelint.records import dataclass
 from stablelint.syntax.content import digest
 from stablelint.syntax.precision import SCOPED, program_of
 from stablelint.syntax.relevance import handles_tensors

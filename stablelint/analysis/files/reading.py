@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from stablelint.records import dataclass
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import BLOCKS, SCOPES, children, descendants, statements_below

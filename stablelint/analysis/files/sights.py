@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from stablelint.analysis.files.reading import FunctionNode
+from stablelint.records import dataclass
 from stablelint.syntax.names import called_name
 from stablelint.syntax.sieve import Glance
 

@@ -10,11 +10,11 @@ import builtins
 import math
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.numerics.formats import FORMATS
+from stablelint.records import dataclass
 from stablelint.syntax import operations
 from stablelint.syntax.names import bound_by
 from stablelint.syntax.walk import nodes_below

@@ -10,7 +10,6 @@ import ast
 import importlib
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from stablelint.analysis.matching.pattern import Shape
@@ -19,6 +18,7 @@ from stablelint.analysis.values.value import Value
 from stablelint.catalog.pattern import PREFIX
 from stablelint.catalog.predicates import Predicate, parse_predicate
 from stablelint.catalog.rule import Rule
+from stablelint.records import dataclass
 from stablelint.syntax.aliases import BIG, LARGE, PARAMETER
 from stablelint.syntax.beforehand import is_whole, values_by_name
 from stablelint.syntax.sieve import ABSORBED, JOINED, Glance, words_of

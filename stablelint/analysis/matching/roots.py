@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from stablelint.analysis.files.indexing import class_of
 from stablelint.analysis.files.modules import ClassInfo, FunctionInfo, ModuleInfo
@@ -17,6 +16,7 @@ from stablelint.analysis.files.reading import FunctionNode
 from stablelint.analysis.files.sights import Sights
 from stablelint.analysis.interpret.statements.execution import COMPUTED
 from stablelint.analysis.matching.interest import Interest, Need, Words, interest_of
+from stablelint.records import dataclass
 from stablelint.syntax.names import called_name
 from stablelint.syntax.sieve import Glance, glance
 from stablelint.syntax.slicing import idle_statements

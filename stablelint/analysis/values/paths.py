@@ -7,7 +7,8 @@ passed again, the phi is the value of that path; a pattern that matches through 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from stablelint.records import dataclass
 
 # By key of the test: how it came out; by the negated key of what is compared with constants: those that it can equal.
 Tests = Mapping[int, "bool | frozenset[object]"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stablelint.codemod.flow.effects import evaluated_before
 from stablelint.codemod.text.locate import Link, Tree
+from stablelint.records import dataclass
 from stablelint.syntax.names import bound_by
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants

@@ -6,7 +6,6 @@ import ast
 import io
 import tokenize
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from stablelint.codemod.flow.nodes import root
@@ -14,6 +13,7 @@ from stablelint.codemod.layout.cuts import cuts
 from stablelint.codemod.text.draft import Change, limit
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import SourceText
+from stablelint.records import dataclass
 
 _TOLERATED = 104  # rather than opening brackets within brackets
 _WORTH_A_LINE = 16

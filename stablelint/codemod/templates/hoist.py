@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
 
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before
 from stablelint.codemod.flow.nodes import VIEWS, loads, root_name
@@ -12,6 +11,7 @@ from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Region, Tree
 from stablelint.codemod.withheld import Withheld
+from stablelint.records import dataclass
 from stablelint.syntax import operations
 
 

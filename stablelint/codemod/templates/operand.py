@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.definition import function_of, takes
@@ -16,6 +15,7 @@ from stablelint.codemod.text.locate import Tree, parse
 from stablelint.codemod.text.source import SourceError
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Binding, Span
+from stablelint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ import os
 import stat
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.codemod.text.edits import apply_edits as apply_edits
+from stablelint.records import dataclass
 
 
 class WriteRefused(Exception):  # noqa: N818 - it says what happened to the file

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.diagnostic import Span
+from stablelint.records import dataclass
 from stablelint.syntax.newer import tree_at_work, tree_of
 
 _Place = tuple[int, int, int, int]  # rows from 1, columns in UTF-8 bytes from 0, as ast has them

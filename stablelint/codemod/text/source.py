@@ -8,10 +8,10 @@ import tokenize
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from stablelint.diagnostic import Position, Span
+from stablelint.records import dataclass
 
 Read = Callable[[str], bytes]
 """The content of a file by its path; raises OSError where it cannot be read."""

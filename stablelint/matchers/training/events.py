@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
@@ -22,6 +21,7 @@ from stablelint.matchers.tree import (
     receiver,
     subject,
 )
+from stablelint.records import dataclass
 from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.values.indexing import parts_of
 from stablelint.analysis.values.value import NUMERIC, Kind, Value
+from stablelint.records import dataclass
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 

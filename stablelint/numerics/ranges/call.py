@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from stablelint.numerics.formats import FloatFormat
 from stablelint.numerics.interval import TOP, Interval
+from stablelint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
+from stablelint.records import dataclass
 from stablelint.syntax.content import NOTEBOOK
 
 if TYPE_CHECKING:

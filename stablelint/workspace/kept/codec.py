@@ -6,7 +6,7 @@ Compact on purpose (arrays without names): a cached run is spent reading them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from operator import attrgetter
 from typing import Any
 
@@ -27,6 +27,7 @@ from stablelint.diagnostic import (
     Status,
     Step,
 )
+from stablelint.records import dataclass
 
 Json = Any  # a value that `json` reads and writes
 

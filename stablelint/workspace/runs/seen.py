@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from stablelint.diagnostic import Span
+from stablelint.records import dataclass
 from stablelint.syntax.source import Source, SourceError, parse
 from stablelint.syntax.walk import children, descendants
 from stablelint.syntax.writes import written_name

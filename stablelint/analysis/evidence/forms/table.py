@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from stablelint.analysis.evidence.forms.cancelling import (
     is_half_lifted,
@@ -27,6 +26,7 @@ from stablelint.analysis.values.masks import DRAWN
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.interval import TOP
+from stablelint.records import dataclass
 from stablelint.syntax.operations import having
 
 COMPUTED = having("product") | {"sum", "mul", "div", "sub", "add"}  # sums, products and quotients

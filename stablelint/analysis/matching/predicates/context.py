@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import Interval
+from stablelint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

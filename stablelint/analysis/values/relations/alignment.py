@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Assumption, Tests
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, keeps_numbers, recast
+from stablelint.records import dataclass
 from stablelint.syntax.operations import VIEWS
 
 Shape = Sequence[int | None]  # which dimension of the operand each one is; None where it is a single place
