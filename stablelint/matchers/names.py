@@ -80,6 +80,15 @@ def functions_naming(review: Review, *names: str) -> list[ast.AST]:
     return [module.source.tree, *module.sights.functions_naming(*names)] if held else []
 
 
+def functions_reaching(review: Review, *names: str, beyond: bool = True) -> list[ast.AST]:
+    """Those, and the functions that may call one, or with `beyond` what another file of the project holds."""
+    module = review.module
+    if beyond and module.stars:
+        return functions_of(review)
+    helpers = [one.name for one in module.sights.functions_naming(*names)]
+    return functions_naming(review, *names, *helpers, *(module.borrowed if beyond else ()))
+
+
 def classes_of(review: Review) -> list[ast.ClassDef]:
     """The classes of the file; none unless the module body is reviewed, so that each is seen once."""
     return review.module.sights.classes if review.of_body else []

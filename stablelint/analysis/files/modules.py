@@ -39,7 +39,7 @@ from stablelint.analysis.files.reading import (
 from stablelint.analysis.files.sights import Sights
 from stablelint.records import dataclass
 from stablelint.syntax.names import called_name, dotted, last_name, spelled
-from stablelint.syntax.sieve import Glance
+from stablelint.syntax.sieve import FOREIGN, Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import SCOPES, descendants
@@ -461,6 +461,11 @@ class ModuleInfo:
     def is_script(self) -> bool:
         """Whether no package holds the file, so that nobody else imports its functions."""
         return not self.package
+
+    @cached_property
+    def borrowed(self) -> list[str]:
+        """The names of what it imports that another file of the project may hold."""
+        return [name for name, of in self.imports.items() if of.partition(".")[0] not in FOREIGN]
 
     @cached_property
     def links(self) -> list[tuple[str, str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.matchers.common import Observed, Review, Value, observed, scope_of
-from stablelint.matchers.names import bound_anywhere, functions_naming, makers_of
+from stablelint.matchers.names import bound_anywhere, functions_reaching, makers_of
 from stablelint.matchers.through import Through, made_through
 from stablelint.matchers.tree import (
     arguments,
@@ -137,8 +137,7 @@ def events_in(review: Review) -> dict[ast.AST, tuple[Event, ...]]:
     clips = (name for name, kind in _KINDS.items() if kind == "clip")
     if not review.of_body or not (makes or module.mentions("step", "backward", *clips)):
         return {}
-    helpers = [f.name for f in module.sights.functions_naming(*_KINDS)]
-    roots = functions_naming(review, *_KINDS, *helpers, *(module.imports if makes else ()))
+    roots = functions_reaching(review, *_KINDS, beyond=makes)
     return {root: events_at(root, module, review.project) for root in roots}
 
 

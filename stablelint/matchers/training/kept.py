@@ -13,6 +13,7 @@ from stablelint.matchers.names import (
     bound_to,
     carriers,
     functions_of,
+    functions_reaching,
     graph_is_off,
     made_by,
     operation_of,
@@ -84,7 +85,8 @@ def _training(review: Review) -> Iterator[tuple[ast.AST, list[ast.AST]]]:
     """The functions that may train, with their backward passes, or what a `training_step` of Lightning returns for one."""
     of_lightning = review.module.mentions("LightningModule")
     events = events_in(review)
-    for root in functions_of(review) if of_lightning or events else ():
+    reaching = functions_reaching(review, "backward", "manual_backward") if events else []
+    for root in functions_of(review) if of_lightning else dict.fromkeys((*reaching, *events)):
         is_hook = of_lightning and getattr(root, "name", "") == "training_step"
         backs = (e for e in events.get(root, ()) if e.kind == "backward")
         # A helper that is given the loss first goes backward where it is called.

@@ -16,7 +16,7 @@ from stablelint.matchers.names import (
     assigned_in,
     bound_to,
     functions_naming,
-    functions_of,
+    functions_reaching,
     made_by,
     parameters_of,
 )
@@ -120,13 +120,12 @@ def optimizer_state_before_move(review: Review, rule: Rule) -> Sites:
     module = review.module
     told = set[ast.AST]()
     known = module.mentions("load_state_dict") or module.speaks_of("optim")
-    for root in functions_of(review) if known and module.mentions("to", "cuda") else ():
-        models, held, restored = set[str](), set[str](), list[Through]()
-        moved = _moved_when_made(root, module)
+    for root in functions_reaching(review, *_PLACING) if known and module.mentions("to", "cuda") else ():
+        models, held, restored, moved = set[str](), set[str](), list[Through](), set[str]()
         for made in made_through(root, module, review.project, lambda node: called(node) in _PLACING):
             if called(made.node) != "load_state_dict":
                 trained = (held & models) or held | models  # by other names elsewhere
-                late = restored and _moved(made) & trained - moved
+                late = restored and _moved(made) & trained - moved - _moved_when_made(root, module)
                 if late and not all(
                     exclusive(n.at, made.at, root) or _is_renewed(n, made, module) for n in restored
                 ):

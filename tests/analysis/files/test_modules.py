@@ -50,3 +50,8 @@ def test_an_attribute_that_is_set_on_a_class_is_known(code: str) -> None:
 )
 def test_an_attribute_that_is_read_alone_is_not_set(code: str) -> None:
     assert not module(code).patched
+
+
+def test_what_it_imports_of_torch_or_of_the_language_is_borrowed_of_no_file_of_the_project() -> None:
+    imports = "import os\nimport torch.nn as nn\nfrom torch import optim\nimport numpy as np\n"
+    assert module(f"{imports}import helpers\nfrom engine import step as go\n").borrowed == ["helpers", "go"]
