@@ -24,6 +24,7 @@ from stablelint.runtime.crash.repairs.onward import by_edit, passed
 from stablelint.runtime.crash.source import returned
 
 _SHOWN = 6
+_IN_PLACES = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Hints(Failed):
@@ -164,6 +165,8 @@ class Hints(Failed):
         try:
             signature.bind(*self.node.args, **given)
         except TypeError as error:
+            anew = (by_edit(self.scene, one) for one in self._called_anew(signature, given))
+            yield from passed(self.scene, anew)[:1]
             yield f"{name} takes ({_written(taken)}): {error}"
             for one in given.keys() - taken.keys():
                 short = "".join(word[0] for word in one.split("_") if word)
@@ -176,6 +179,35 @@ class Hints(Failed):
         for one in given.keys() & set(re.findall(r"\w+", self.scene.message)) & taken.keys() if made else ():
             if taken[one].default is not inspect.Parameter.empty:
                 yield f"leave {one}= out: {name} takes {one}={taken[one].default} then"
+
+    def _called_anew(self, signature: inspect.Signature, given: dict[str, Any]) -> Iterator[Edit]:
+        """The call with what it lacks, where that has its name here, or without what is too much."""
+        assert isinstance(self.node, ast.Call)
+        args, kept, filename = self.node.args, self.node.keywords, self.scene.location.filename
+        places = {name: one.default for name, one in signature.parameters.items() if one.kind in _IN_PLACES}
+        more = {
+            name: next(self._under(name), None)
+            for name, default in [*places.items()][len(args) :]
+            if name not in given and default is inspect.Parameter.empty
+        }
+        there = {name: one for name, one in more.items() if one is not None}
+        if more and len(there) == len(more):
+            named = [ast.keyword(*one) for one in there.items()] if kept else []
+            anew = ast.Call(self.node.func, [*args, *(() if kept else there.values())], [*kept, *named])
+            yield Edit.of(self.node, filename, ast.unparse(anew))
+        for place in reversed(range(len(args))) if len(args) > len(places) else ():
+            fewer = ast.Call(self.node.func, [*args[:place], *args[place + 1 :]], kept)
+            yield Edit.of(self.node, filename, ast.unparse(fewer))
+
+    def _under(self, name: str) -> Iterator[ast.expr]:
+        """What has a name here, or is an attribute or an entry of that name."""
+        if name in self.names:
+            yield ast.Name(name)
+        for text, held in self.scene.user.frame.f_locals.items():
+            if isinstance(held, dict) and name in held:
+                yield ast.Subscript(ast.Name(text), ast.Constant(name))
+            if name in getattr(held, "__dict__", ()):
+                yield ast.Attribute(ast.Name(text), name)
 
     def _taker(self) -> Any:
         """What a call calls: of a class that hands its arguments on, the method that the message names."""
