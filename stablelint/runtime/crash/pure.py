@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -20,7 +21,7 @@ def is_builtin(called: Any) -> bool:
 
 def is_known(called: Any) -> bool:
     """Whether a callable of torch computes with tensors, or makes a layer or a data set, and does nothing else."""
-    if called is TensorDataset:
+    if called in (TensorDataset, float, int):
         return True
     if isinstance(called, type):
         return issubclass(called, nn.Module) and called.__module__.startswith("torch.nn.modules.")
@@ -36,4 +37,5 @@ def is_known(called: Any) -> bool:
 def _pure() -> frozenset[Any]:
     """The functions and methods that torch names as those of tensors."""
     found = torch.overrides.get_overridable_functions()
-    return frozenset(one for several in found.values() for one in several if callable(one))
+    known = [one for several in found.values() for one in several if callable(one)]
+    return frozenset((*known, *map(inspect.unwrap, known)))  # some of which the guard watches

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial
+from functools import partial, update_wrapper
 from types import FrameType
 from typing import Any
 
@@ -118,8 +118,7 @@ def _calling(wrapper: Callable[..., Any], original: Any) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         return wrapper(original, *args, **kwargs)
 
-    call.__name__, call.__doc__ = original.__name__, original.__doc__
-    return call
+    return update_wrapper(call, original)
 
 
 def _counts(tensor: torch.Tensor, nan_only: bool) -> bool:
