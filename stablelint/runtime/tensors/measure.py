@@ -125,6 +125,15 @@ def dtype_name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+_MOST_COMPARED = 1 << 20  # elements
+
+
+def is_whole(tensor: torch.Tensor) -> bool:
+    """Whether no number of a tensor is known to have a fraction."""
+    known = tensor.is_floating_point() and not tensor.is_meta and tensor.numel() <= _MOST_COMPARED
+    return not known or bool((tensor == tensor.round()).all())
+
+
 def tensors_in(value: object) -> Iterator[torch.Tensor]:
     """The tensors inside nested lists, tuples and dictionaries, which may hold themselves."""
     if isinstance(value, torch.Tensor):

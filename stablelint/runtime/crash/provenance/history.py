@@ -30,7 +30,7 @@ from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.program.frames import Site, resolve, site_of, user_frames
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
-from stablelint.runtime.tensors.measure import dtype_name, tensors_in
+from stablelint.runtime.tensors.measure import dtype_name, is_whole, tensors_in
 from stablelint.runtime.tracing.graph import nodes_of
 
 _MOST_BYTES = 1 << 30  # of the results that are kept
@@ -56,6 +56,7 @@ class Past(NamedTuple):
     number: int | None  # what left torch as a number of which it was made
     callers: tuple[Location, ...] = ()  # the calls of the program that led there, the innermost first
     largest: int | None = None  # whole number of all that the same operation of the program gave
+    whole: bool = True  # whether its numbers have no fractions
 
 
 class Written(NamedTuple):
@@ -352,6 +353,7 @@ def _past(one: _Made, given: tuple[int, ...], number: int | None) -> Past:
         one.silent,
         number,
         places[1:],
+        whole=is_whole(tensor),
     )
 
 

@@ -8,17 +8,19 @@ import inspect
 import operator
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
-from stablelint.runtime.audit.replayed import undisturbed
-from stablelint.runtime.crash.deduced import deduced, is_plain
+from stablelint.runtime.audit.replayed import copy_of, undisturbed
+from stablelint.runtime.crash.deduced import deduced, is_plain, without_hooks
+from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.pure import is_known
@@ -66,17 +68,15 @@ class Call:
         given, named = tree_unflatten(list(self.values), self.spec)
         return tuple(given), named
 
-    def given(self, place: int, value: Any) -> Call:
-        """The call with another value at a place."""
-        return replace(self, values=(*self.values[:place], value, *self.values[place + 1 :]))
-
-    def revised(self, place: int, template: str) -> Call:
-        """The call, as the program makes it with `x` in a template being the operand at a place."""
-        spot = self.spots.get(id(self.values[place]))
-        if spot is None or self.is_written:
-            return self
-        text = self.named(X.sub(lambda _: f"({spot.text})", template))
-        return replace(self, revisions=(*(self.revisions or ()), replace(spot, text=text)))
+    def given(self, place: int, value: Any, template: str = "") -> Call:
+        """The call with another value at a place, as the program makes it with `x` in a template being the one there."""
+        found = replace(self, values=(*self.values[:place], value, *self.values[place + 1 :]))
+        spot = self.spots.get(id(self.values[place])) if template and not self.is_written else None
+        if spot is None:
+            return found
+        edit = replace(spot, text=self.named(X.sub(lambda _: f"({spot.text})", template)))
+        others = (one for one in self.revisions or () if one != spot)  # which it is made of
+        return replace(found, revisions=(*others, edit), spots={**self.spots, id(value): edit})
 
     def named(self, text: str) -> str:
         """A text with the names of operands in place of their sizes."""
@@ -110,6 +110,19 @@ class Call:
         kept = [one for one in node.keywords if one.arg != name]
         anew = ast.Call(node.func, node.args, [*kept, ast.keyword(name, ast.Constant(value))])
         return replace(found, revisions=(Edit.of(node, filename, ast.unparse(anew)),))
+
+    def written(self, place: int) -> str:
+        """What the program writes for the value at a place, as what stands before a method."""
+        return Operand(self.texts.get(id(self.values[place]), "input"), (), "", "").owner
+
+    def evaluated(self) -> Call | None:
+        """The call of a model in evaluation, where it is one in training."""
+        if not isinstance(self.function, nn.Module) or not self.function.training or self.whole is None:
+            return None
+        filename, node = self.whole
+        edit = Edit.of(node.func, filename, f"{ast.unparse(node.func)}.eval()")
+        evaluating = copy.deepcopy(self.function).eval()
+        return replace(self, function=evaluating, revisions=(*(self.revisions or ()), edit))
 
     @property
     def is_in_place(self) -> bool:
@@ -146,7 +159,7 @@ class Call:
         try:
             return self._result()
         except (RuntimeError, NotImplementedError) as error:
-            if self.hollow and self.small and "meta" in str(error):  # it asks for the elements
+            if self.hollow and self.small and "meta" in str(error).lower():  # it asks for the elements
                 return replace(self, hollow=False)._result()
             raise
 
@@ -193,8 +206,6 @@ def _failing(scene: Scene) -> Call | None:
         tried = replace(call, hollow=hollow, small=known and small)
         try:
             tried.result()
-        except NotImplementedError:
-            continue
         except Exception as error:  # whatever torch says
             if type(error) is type(scene.error) and _same(str(error), scene.message, hollow):
                 return tried
@@ -213,7 +224,7 @@ def result_of(scene: Scene) -> torch.Tensor | nn.Module | None:
 
 def _same(one: str, other: str, hollow: bool) -> bool:
     """Whether two messages are of one error; those of tensors without elements may be worded otherwise."""
-    return one[:30] == other[:30] or (hollow and "meta" not in one)
+    return one[:30] == other[:30] or (hollow and "meta" not in one.lower())
 
 
 def called(scene: Scene) -> Call | None:
@@ -238,6 +249,21 @@ def called(scene: Scene) -> Call | None:
         return reader.call(scene.statement if written else node)
     except LookupError:
         return None
+
+
+def around(scene: Scene) -> Iterator[Call]:
+    """The calls of whole models around what failed, the innermost first, each of a copy."""
+    for frame, below in reversed([*pairwise(scene.frames)]):
+        names, filename = below.frame.f_locals, frame.site.code.co_filename
+        model, node = names.get("self"), node_at(frame.site) if frame.mine else None
+        if not isinstance(node, ast.Call) or not isinstance(model, nn.Module) or "kwargs" not in names:
+            continue
+        if [*model.children()] and sum(one.numel() for one in model.parameters()) <= _MOST:
+            copied, spots = without_hooks(copy_of(model)), _spots(frame, names["args"])
+            texts, whole = {key: one.text for key, one in spots.items()}, (filename, node)
+            if copied is not None:
+                given = _flat(names["args"], names["kwargs"])
+                yield Call(copied, *given, texts, spots, whole, small=True)
 
 
 def _spots(user: Frame, given: tuple[Any, ...]) -> dict[int, Edit]:
@@ -291,8 +317,8 @@ class _Reader:
     ) -> Call | None:
         called = value_of(function, self.user.names)
         if called is UNKNOWN and isinstance(function, ast.Attribute):
-            method = getattr(type(self.value(function.value)), function.attr, None)
-            arguments, called = [function.value, *arguments], method
+            method: Any = getattr(type(self.value(function.value)), function.attr, None)
+            arguments, called = [function.value, *arguments], inspect.unwrap(method)  # of the guard
         if self.below and getattr(called, "__code__", None) is self.below[0].site.code:
             names, more, _, values = inspect.getargvalues(self.below[0].frame)
             if not more and is_known(called):

@@ -166,6 +166,12 @@ def counted_anew(scene: Scene, operand: Operand, template: str) -> str | None:
     whole = ast.parse(operand.name, mode="eval").body if local else ast.Constant(None)
     ways = scene.origins.expressions(user, whole)[::-1] if local else []
     tensors = chain.from_iterable(_elsewhere(scene, one) for one in local)
+    cut = (
+        _fractions(scene)
+        if any((cast := cast_of(one)) and not cast[1].is_floating_point for one in local)
+        else ()
+    )
+    ways = [one for one in ways if (one[1], one[0].lineno) not in cut]
     for repair in chain((as_of(scene, template, *way) for way in ways), tensors, local):
         if (found := onward.alone(repair)) is not None:
             return found.told
@@ -233,7 +239,7 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
     for edit in repair.revisions if past is not None else ():
         assert isinstance(edit, Edit)
         assert past is not None
-        way = past.way(edit.original, _like(past, edit.original, repair.kind))
+        way = past.way(edit.original, _like(past, edit.original, repair))
         order = way if repair.kind == "target" else way[::-1]
         places = [at for one in order if one.at is not None for at in _given_on((one.at, *one.callers))]
         places = [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]
@@ -265,7 +271,8 @@ def _told_there(scene: Scene, repair: Repair) -> Iterator[Repair]:
     own, to = dtype_name(value.dtype), cast[1]
     ways = scene.origins.expressions(user, node)[::-1]
     calls = ((one, file) for whole, file in ways for one in ast.walk(whole) if isinstance(one, ast.Call))
-    for call, filename in calls:
+    cut = _fractions(scene) if not to.is_floating_point else ()
+    for call, filename in (one for one in calls if (one[1], one[0].lineno) not in cut):
         given = (*call.args, *(one.value for one in call.keywords))
         for kind in (one for one in given if isinstance(one, ast.Attribute)):
             told = value_of(kind, scene.globals_of(filename))
@@ -274,11 +281,18 @@ def _told_there(scene: Scene, repair: Repair) -> Iterator[Repair]:
                 edit = Edit.of(call, filename, ast.unparse(call).replace(ast.unparse(kind), anew))
                 yield Repair(edit.text, None, "cast", revisions=(edit,), where=line_of(scene, edit))
     past = history(scene)
-    way = past.way(cast[0], _like(past, cast[0], "cast")) if past is not None else []
+    way = past.way(cast[0], _like(past, cast[0], repair)) if past is not None else []
     for at in (one.at for one in way[-1:] if one.at is not None):
         made, names = expression_at(at) or ast.Constant(None), scene.globals_of(at.filename)
         if any(isinstance(one, ast.Name) for one in ast.walk(converted(made, names) or ast.Pass())):
             yield as_of(scene, cast[2], made, at.filename)
+
+
+def _fractions(scene: Scene) -> set[tuple[str, int]]:
+    """The files and rows where numbers that are not whole were made."""
+    past = history(scene)
+    made = (one for one in past.pasts if one.at is not None and not one.whole) if past is not None else ()
+    return {(one.at.filename, one.at.row) for one in made if one.at is not None}
 
 
 def _given_on(calls: tuple[Location, ...]) -> list[Location]:
@@ -308,13 +322,18 @@ def _handed_on(scene: Scene, name: str) -> Iterator[tuple[ast.expr, str]]:
         )
 
 
-def _like(past: History, name: str, kind: str) -> Callable[[Past], bool]:
-    """Whether the past of an operand is to be changed as it is: a cast where its dtype is, else its shape."""
+def _like(past: History, name: str, repair: Repair) -> Callable[[Past], bool]:
+    """Whether the past of an operand is to be changed as it is: a cast where its dtype is, else its shape.
+
+    No fraction is cast away.
+    """
+    cast = cast_of(repair)
+    keeps = cast is None or cast[1].is_floating_point or cast[1] == torch.bool
 
     def is_like(one: Past) -> bool:
         own = past.pasts[past.operands[name]]
-        same = one.dtype == own.dtype if kind in ("cast", "target") else one.shape == own.shape
-        return same and one.has_graph >= own.has_graph
+        same = one.dtype == own.dtype if repair.kind in ("cast", "target") else one.shape == own.shape
+        return same and one.has_graph >= own.has_graph and (keeps or one.whole)
 
     return is_like
 
@@ -333,7 +352,11 @@ def _run_on(scene: Scene, revisions: list[Revision], repairs: Repairs) -> Met | 
     for again, run in enumerate(parts):
         then = _error_of(run, scene)
         if then is not None and (again or [*scene.trail.backwards][-1:] != before):
-            then = then if _is_revised(then, revisions) else None
+            same = (
+                then.location.filename == scene.location.filename
+                and then.location.span == scene.location.span
+            )
+            then = then if same or _is_revised(then, revisions) else None
         if then is not None:
             return _met(scene, then, repairs)
     return Met() if parts else None

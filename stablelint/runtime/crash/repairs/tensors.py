@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from stablelint.runtime.crash.repairs.failing import Call, X
-from stablelint.runtime.tensors.measure import dtype_name
+from stablelint.runtime.tensors.measure import dtype_name, is_whole
 from stablelint.syntax.operations import having
 
 Change = tuple[str, str, Call]  # its kind, how it is written, and the changed call
@@ -22,6 +22,7 @@ Name = Callable[[int], str]  # what the value at a place is called
 _TWICE = re.compile(r"(\.transpose\(\d, \d\))\1")  # there and back
 SUMS = (operator.add, operator.iadd, torch.add, torch.Tensor.add)
 _JOINS = (torch.cat, torch.concat)
+_ONE_NUMBER = ("item", "float", "int")
 PRODUCTS = (torch.mm, torch.bmm, torch.mv, torch.dot, torch.matmul, operator.matmul)
 _ELEMENTWISE = (
     *SUMS, operator.sub, operator.mul, operator.truediv, operator.isub, operator.imul, operator.itruediv,
@@ -63,13 +64,13 @@ def applied(call: Call, place: int, value: Any, kind: str, template: str, name: 
             yield (
                 "target",
                 f"{text} of dtype {dtype_name(made.dtype)}",
-                call.revised(place, template).given(place, made),
+                call.given(place, made, template),
             )
     elif " of " in text and template.startswith("x."):  # in words
-        yield kind, f"{template[2:]} of {text}", call.revised(place, template).given(place, made)
+        yield kind, f"{template[2:]} of {text}", call.given(place, made, template)
     else:
         written = _TWICE.sub("", call.named(X.sub(lambda _: text, template)))
-        yield kind, written, call.revised(place, template).given(place, made)
+        yield kind, written, call.given(place, made, template)
 
 
 def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
@@ -85,13 +86,22 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     if computed and value.is_floating_point():  # whole numbers would lose what is computed
         yield from (f"x.to(torch.{dtype_name(dtype)})" for dtype in wanted if dtype.is_floating_point)
         return
+    mask, whole = _is_mask(value, call), _is_whole(value, call)
     for dtype in sorted(wanted, key=lambda one: not one.is_floating_point):
-        if value.dtype != torch.bool or dtype.is_floating_point:
+        if dtype.is_floating_point or (value.dtype != torch.bool and whole):
             yield f"x.{_CASTS.get(dtype, f'to(torch.{dtype_name(dtype)})')}"
-    mask = _is_mask(value, call)
+    if (
+        mask
+        and call.function is operator.getitem
+        and any(value.shape == one.shape[: value.dim()] for one in others)
+    ):
+        yield "x.bool()"  # one for each that may be picked
+        return
     for dtype, text in reversed(_CASTS.items()) if mask else _CASTS.items():
-        if dtype is torch.bool and value.is_floating_point() and not mask:
-            continue  # of numbers it would only keep which are 0
+        if value.is_floating_point() and not (
+            mask if dtype is torch.bool else whole or dtype.is_floating_point
+        ):
+            continue  # numbers would be lost
         if dtype not in wanted and dtype != value.dtype and (value.dtype, dtype) != (torch.bool, torch.int64):
             yield f"x.{text}"
     if value.is_floating_point() and not value.requires_grad:
@@ -100,8 +110,16 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 
 def _is_mask(value: torch.Tensor, call: Call) -> bool:
     """Whether all numbers are 0 and 1, as far as they are known."""
-    known = not value.is_meta and 0 not in value.stride() and call.small
-    return known and bool(((value == 0) | (value == 1)).all())
+    return _is_known(value, call) and bool(((value == 0) | (value == 1)).all())
+
+
+def _is_whole(value: torch.Tensor, call: Call) -> bool:
+    """Whether no number is known to have a fraction."""
+    return not _is_known(value, call) or is_whole(value)
+
+
+def _is_known(value: torch.Tensor, call: Call) -> bool:
+    return not value.is_meta and 0 not in value.stride() and call.small
 
 
 _CASTS = {torch.float32: "float()", torch.int64: "long()", torch.bool: "bool()"}
@@ -185,6 +203,8 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
     """Fewer elements by what they say."""
     if value.dim() > 1 and any(one.shape == value.shape for one in others):
         yield "x.argmax(1)"
+    if getattr(call.function, "__name__", "") in _ONE_NUMBER and value.numel() > 1:
+        yield "x.mean()" if value.is_floating_point() else "x.sum()"
 
 
 def _masks(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
@@ -237,8 +257,9 @@ def _resized(call: Call, name: Name) -> Iterator[Change]:
             text = f"F.interpolate({name(place)}, size={name(beside)}.shape[-2:])"
             kind = "joined" if call.function in _JOINS else "size"
             size = call.texts.get(id(two), "") and f"{call.texts[id(two)]}.shape[-2:]"
-            changed = call.revised(place, f"F.interpolate(x, size={size or tuple(two.shape[-2:])})")
-            yield kind, text, changed.given(place, functional.interpolate(one, size=two.shape[-2:]))
+            template = f"F.interpolate(x, size={size or tuple(two.shape[-2:])})"
+            larger = functional.interpolate(one, size=two.shape[-2:])
+            yield kind, text, call.given(place, larger, template)
 
 
 def _other_dimensions(call: Call) -> Iterator[Change]:
