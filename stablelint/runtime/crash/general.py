@@ -17,16 +17,22 @@ import torch
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from stablelint.runtime.crash.deduced import silenced
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
-from stablelint.runtime.crash.layers import channels_come_first, outermost, shapes_through_layers
+from stablelint.runtime.crash.layers import (
+    channels_come_first,
+    is_one_sample,
+    outermost,
+    shapes_through_layers,
+)
 from stablelint.runtime.crash.provenance.history import history
 from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
-from stablelint.runtime.crash.repairs.failing import Call, called, failing
+from stablelint.runtime.crash.repairs.failing import Call, around, called, failing
 from stablelint.runtime.crash.repairs.onward import Onward, cast_of
 from stablelint.runtime.crash.repairs.outer import emptied, padded, rearranged
 from stablelint.runtime.crash.repairs.refits import refitted, widened
@@ -39,6 +45,8 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
 _OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b|\.shape\b")
+# Kinds of changes of a call that are weaker than those of what a model is given.
+_LAST = ("setting", "size", "turned", "layer")
 _OF_INDEX = re.compile(r"\b(index|indices)\b")
 
 
@@ -59,9 +67,23 @@ def passing(scene: Scene) -> list[Repair]:
             return []
         found = _repairs_of(scene, call)
         of_values = isinstance(scene.error, IndexError)  # no size of what holds them helps
-        return [one for one in found if not of_values or one.kind != "size"]
+        found = [one for one in found if not of_values or one.kind != "size"]
+        others = () if {one.kind for one in found} - {*_LAST} else _handed_in(scene)
+        alone = bool(others) and bool(found) and is_one_sample(scene)
+        return [*(one for one in others if not found or (alone and one.kind == "wider")), *found]
     except Exception:  # a search that fails must not cost what is known
         return []
+
+
+def _handed_in(scene: Scene) -> list[Repair]:
+    """The changes of what a whole model was given with which it passes."""
+    for call in around(scene):
+        with silenced():
+            found = repairs(call, call.written, scene.frames)
+        edits = [(one, edit) for one in found for edit in one.revisions[:1] if isinstance(edit, Edit)]
+        if edits:
+            return [replace(one, shape=None, where=line_of(scene, edit)) for one, edit in edits]
+    return []
 
 
 def _recalled(scene: Scene) -> Call | None:

@@ -117,6 +117,16 @@ def channels_come_first(scene: Scene) -> bool:
     return next((home in _CHANNELS_FIRST for home in homes if home in _LAYOUTS), False)
 
 
+def is_one_sample(scene: Scene) -> bool:
+    """Whether a layer that tells a sample from a batch was given a sample alone."""
+    made = again(scene)
+    for _, layer, given in made.called if made is not None else ():
+        places = 1 if isinstance(layer, nn.RNNBase) else len(getattr(layer, "kernel_size", ()))
+        if places and [one.dim() for one in tensors_in(given)][:1] == [places + 1]:
+            return True
+    return False
+
+
 def class_of(layer: nn.Module) -> type[nn.Module]:
     """The class of torch that a layer is of, also where its weights are computed."""
     kinds = (one for one in type(layer).__mro__ if one.__module__.startswith("torch.nn.modules."))

@@ -154,7 +154,46 @@ MORE = {
     ),
     "an argument that the batch holds": (
         "batch = {'x': torch.ones(2), 'y': torch.ones(2)}\ndef step(x, y):\n    return x + y\nstep(batch['x'])\n",
-        ("step takes (x, y): missing a required argument: 'y'",),
+        (
+            "step(batch['x'], batch['y']) in line 8 passes",
+            "step takes (x, y): missing a required argument: 'y'",
+        ),
+    ),
+    "labels of another shape and another dtype": (
+        "net, x, y = nn.Linear(3, 1), torch.ones(4, 3), torch.tensor([0, 1, 1, 0])\n"
+        "nn.BCEWithLogitsLoss()(net(x), y).backward()\n",
+        ("net(x).squeeze(-1) and y.float() pass",),
+    ),
+    "images of another order and another dtype": (
+        "nn.Conv2d(3, 4, 3)(torch.ones(2, 8, 8, 3, dtype=torch.uint8))\n",
+        (
+            "torch.ones(2, 8, 8, 3, dtype=torch.uint8).float().permute(0, 3, 1, 2) passes, and the result is (2, 4, 6, 6)",
+        ),
+    ),
+    "one number of several losses, after a step": (
+        "net = nn.Linear(3, 2)\noptimizer = torch.optim.SGD(net.parameters())\n"
+        "for _ in range(2):\n    losses = net(torch.ones(4, 3)).sum(1)\n    losses.mean().backward()\n"
+        "    optimizer.step()\n    told = losses.item()\n",
+        ("losses.mean() passes",),
+    ),
+    "columns of indices beside one of fractions": (
+        "rows = torch.tensor([[0.0, 1.0, 0.5], [1.0, 0.0, 0.25]])\nusers, items = nn.Embedding(2, 3), nn.Embedding(2, 3)\n"
+        "told = users(rows[:, 0]) * items(rows[:, 1])\nif rows[0, 2] != 0.5:\n    raise ValueError\n",
+        ("rows[:, 0].long() and rows[:, 1].long() pass, and the result is (2, 3)",),
+    ),
+    "an index that is a mask of floats": (
+        "x, keep = torch.ones(3, 2), torch.tensor([1.0, 0.0, 1.0])\nx[keep]\n",
+        ("keep.bool() passes, and the result is (2, 2)",),
+    ),
+    "a sample without a batch, after training": (
+        "net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))\nsample = torch.ones(3)\nnet(sample)\n",
+        ("net.eval() and sample.unsqueeze(0) in line 7 pass",),
+    ),
+    "an image without a batch": (
+        NET + "        self.conv, self.out = nn.Conv2d(1, 2, 3), nn.Linear(18, 2)\n"
+        "    def forward(self, x):\n        return self.out(self.conv(x).flatten(1))\n"
+        "image = torch.ones(1, 5, 5)\nNet()(image)\n",
+        ("image.unsqueeze(0) in line 12 passes", "nn.Linear(9, 2) in line 8 passes"),
     ),
     "a mask that is written": (
         "x = torch.ones(3, requires_grad=True).sigmoid()\nx[x > 0.5] = 0\nx.sum().backward()\n",

@@ -6,11 +6,13 @@ an operand, by views before casts of sizes, by what stands in the call before wh
 
 from __future__ import annotations
 
+import ast
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from time import thread_time
 from typing import Any, NamedTuple
@@ -28,6 +30,9 @@ from stablelint.runtime.tensors.measure import tensors_in
 _MOST_TRIED = 600
 _SECONDS = 3.0
 _TOLD = 3
+_HALVES = ("cast", "view", "wider")  # kinds of changes of which two are tried together
+_SIZES = re.compile(r"[\d, ()\[\]]+")
+_COMPARED = 60  # characters of two errors
 _MOST_GROWN = 4  # times the elements of all operands that a result may have
 
 
@@ -63,7 +68,15 @@ def repairs(call: Call, name: Name, frames: list[Frame]) -> list[Repair]:
     `name` is what the value at a place is called, `frames` hold what may speak against another size.
     """
     search = _Search(call, thread_time() + _SECONDS, frames)
+    try:
+        call.result()
+    except Exception as error:  # whatever torch says
+        search.failure = _worded(error)
+    else:
+        return []
     search.through(islice(changes(call, name), _MOST_TRIED))
+    if not _plain(search.found):
+        search.through(islice(search.twofold(name), _MOST_TRIED))
     return _likeliest(call, _plain(search.found) or search.found)
 
 
@@ -82,7 +95,9 @@ class _Search:
     call: Call
     until: float
     frames: list[Frame]
+    failure: str = ""  # of the call as it is
     found: list[_Passed] = field(default_factory=list)
+    halves: list[Change] = field(default_factory=list)  # with which the call fails otherwise
 
     def through(self, changes: Iterable[Change]) -> None:
         """Try changes, as long as there is time."""
@@ -93,8 +108,22 @@ class _Search:
             is_last = _weight(kind).last and any(not _weight(other).last for _, other, _ in self.found)
             if same >= _weight(kind).most or is_last:
                 continue
-            with suppress(Exception):  # whatever torch says: then it does not pass
+            try:
                 self._keep(kind, text, changed)
+            except Exception as error:  # whatever torch says: then it does not pass
+                if kind in _HALVES and _worded(error) != self.failure:
+                    self.halves.append((kind, text, changed))
+
+    def twofold(self, name: Name) -> Iterator[Change]:
+        """What failed otherwise, with a change of another kind, of the same operand or a further one."""
+        for first, text, half in [*self.halves]:
+            if first == "wider" and (made := half.evaluated()) is not None and made.whole is not None:
+                yield first, f"{ast.unparse(made.whole[1].func)}.eval() and {text}", made
+            place = next(i for i, one in enumerate(half.values) if one is not self.call.values[i])
+            for kind, more, changed in changes(half, partial(_named, name, place, text)):
+                if kind in _HALVES and kind != first:
+                    same = changed.values[place] is not half.values[place]
+                    yield first, more if same else f"{text} and {more}", changed
 
     def _keep(self, kind: str, text: str, changed: Call) -> None:
         """Keep a change that passes. Raises whatever the call raises."""
@@ -133,6 +162,16 @@ class _Search:
         alike = [other for _, other, two in self.found if one.shape == two.shape]
         if kind in ("setting", "switch") or kind not in alike:
             self.found.append(_Passed(rank, kind, one))
+
+
+def _named(name: Name, changed: int, text: str, place: int) -> str:
+    """What the value at a place is called, after one has changed."""
+    return text if place == changed else name(place)
+
+
+def _worded(error: Exception) -> str:
+    """What an error says, whatever sizes it speaks of."""
+    return _SIZES.sub("", f"{type(error).__name__}: {error}")[:_COMPARED]
 
 
 def _plain(passed: list[_Passed]) -> list[_Passed]:
