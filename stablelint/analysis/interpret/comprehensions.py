@@ -9,7 +9,7 @@ from stablelint.analysis.files.reading import declared_names
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.statements.assignment import bind
 from stablelint.analysis.interpret.statements.iteration import element_of
-from stablelint.analysis.interpret.statements.writing import STORED
+from stablelint.analysis.interpret.statements.writing import STORED, written_into
 from stablelint.analysis.values.lists import is_list
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.state import Frame, State
@@ -97,6 +97,7 @@ def _collected(node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame
     """What a comprehension yields that is run at once."""
     saved = frame.state
     frame.state = saved.copy()
+    _forget_changing(node, frame)
     filtered = _bind_generators(node.generators, frame)
     element = frame.session.interpreter.evaluate(node.elt, frame)
     if _looks_back(node):
@@ -155,11 +156,25 @@ def dict_comprehension(node: ast.DictComp, frame: Frame) -> Value:
     """A mapping of which nothing is known."""
     saved = frame.state
     frame.state = saved.copy()
+    _forget_changing(node, frame)
     _bind_generators(node.generators, frame)
     frame.session.interpreter.evaluate(node.key, frame)
     frame.session.interpreter.evaluate(node.value, frame)
     _leave_generators(node.generators, saved, frame)
     return Value("mapping", frame.graph.fresh(), Kind.MAPPING, node=node)
+
+
+def _forget_changing(node: ast.expr, frame: Frame) -> None:
+    """Takes what is known from names that an element leaves to the next one changed."""
+    nodes = descendants(node)
+    changing = names_written(nodes) | {n.target.id for n in nodes if isinstance(n, ast.NamedExpr)}
+    for name in changing & frame.state.names.keys():
+        held = frame.state.names[name]
+        if held.kind is Kind.TENSOR:
+            written_into(held, frame.graph.unknown(name, node, Kind.TENSOR), frame)
+        frame.state.names[name] = frame.graph.unknown(
+            name, node, held.kind if held.kind in STORED else Kind.UNKNOWN
+        )
 
 
 def _bind_generators(generators: list[ast.comprehension], frame: Frame) -> bool:

@@ -25,13 +25,14 @@ HEAD = (
     "import collections\nimport contextlib\nimport dataclasses\nimport functools\nimport itertools\nimport math\n"
     "import operator\nimport numpy as np\nimport torch\nimport torch.nn.functional as F\n\n\ndef f(x, y, n):\n"
 )
-_KINDS = ("tensor", "number", "write", "block")
-_SHARES = (55, 12, 18, 15)
+_KINDS = ("tensor", "number", "write", "block", "loop")
+_SHARES = (50, 12, 18, 15, 5)
 _TRIES = 60
 _PER_NAME = 3
 _TENSORS, _NUMBERS = templates.parts(templates.TENSORS), templates.parts(templates.NUMBERS)
 _WRITES, _TESTS = templates.parts(templates.WRITES), templates.parts(templates.TESTS)
 _BLOCKS = templates.blocks(templates.BLOCKS)
+_CARRIED, _STEPS, _UNDER = map(templates.parts, (templates.CARRIED, templates.STEPS, templates.UNDER))
 _SITES, _NUMBER_SITES = templates.parts(templates.SITES), templates.parts(templates.NUMBER_SITES)
 
 
@@ -83,6 +84,8 @@ class _Drawing:
             text = self._filled(self._rng.choice(_WRITES))
         elif kind == "block":
             text = self._filled(self._rng.choice(_BLOCKS))
+        elif kind == "loop":
+            text = self._loop()
         else:
             text = f"{name} = {self._filled(self._rng.choice(_TENSORS if kind == 'tensor' else _NUMBERS))}"
         held = {
@@ -98,6 +101,27 @@ class _Drawing:
         if kind != "write":
             self._made += 1
             (self._tensors if isinstance(self.held[name], torch.Tensor) else self._numbers).append(name)
+
+    def _loop(self) -> str:
+        """A loop whose turns hand on what three names and a list hold; `v` is what one of them is at its head."""
+        choose = self._rng.choice
+        names = [f"{letter}{self._made}" for letter in "abc"]
+
+        def step(template: str) -> str:
+            p, q = self._rng.sample(names, 2)
+            return self._filled(template.replace("{p}", p).replace("{q}", q))
+
+        steps = []
+        for _ in range(self._rng.randint(1, 4)):
+            if self._rng.random() < 0.3:
+                steps.append(
+                    f"    if {step(choose(_UNDER))}:\n        {choose((step(choose(_STEPS)), 'continue'))}"
+                )
+            else:
+                steps.append(f"    {step(choose(_STEPS))}")
+        lines = [f"{name} = {self._filled(choose(_CARRIED))}" for name in names]
+        lines += [f"held = [{choose(names)}]", f"for turn in range({self._rng.randint(3, 6)}):"]
+        return "\n".join([*lines, f"    v{self._made} = {choose(names)}", *steps])
 
     def _filled(self, template: str) -> str:
         choose = self._rng.choice

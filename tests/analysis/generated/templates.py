@@ -1321,6 +1321,24 @@ torch.atanh({v}) | {v} ** 0.3 | 1 / {v}.to(torch.uint8)
 NUMBER_SITES = "1 / {v} | math.log({v}) | math.sqrt({v}) | 1 / ({v} + 1)"
 
 
+# What the turns of a loop hand on to one another: `{p}` and `{q}` are two of its three names.
+CARRIED = """
+{k} | 1 | 5 | 1.0 | {n} | torch.tensor(2.0) | torch.ones(4) | {t}.abs() + 1 | {t}.clone()
+"""
+
+STEPS = """
+{p} = {q} | {p} = -{p} | {p} = {p} - 1 | {p} -= {j} | {p} += 1 | {p} = {q} + {k} | {p} = {k} - {j} * {p} | {p} *= 0.5
+{p} = {p} * {q} | {p}, {q} = {q}, {p} | {p} = abs({q}) | {p} = {k} if turn > 1 else {p} | {p} = {q} - turn | {p} **= 2
+{p} += abs({q}) | {p} -= turn | {p} = {p} / 2 - 1 | held[0], {p} = {p}, held[0] | {p} = held[-1] | held[0] = {q}
+held = [{p}, *held] | held.append({p}) | {p} = held.pop() | {p} = {t}.square().sum()
+{p} = torch.maximum(torch.as_tensor({p}), torch.as_tensor({q})) | {p} = torch.as_tensor({q}) + 1
+"""
+
+UNDER = """
+turn > 1 | turn == 0 | torch.as_tensor({q}).sum() > {k} | turn % 2 | {q} is held[0] | torch.as_tensor({p}).sum() <= {j}
+"""
+
+
 def parts(text: str) -> list[str]:
     """The templates of a table, which `|` and line ends part."""
     return [part.strip() for line in text.strip().splitlines() for part in line.split(" | ")]

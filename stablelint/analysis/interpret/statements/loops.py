@@ -13,8 +13,10 @@ from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.statements.assignment import bind
+from stablelint.analysis.interpret.statements.carried import carried
 from stablelint.analysis.interpret.statements.iteration import element_of, unrolled
-from stablelint.analysis.interpret.statements.writing import written_into
+from stablelint.analysis.interpret.statements.writing import forgotten, replaced, written_into
+from stablelint.analysis.values.lists import is_list
 from stablelint.analysis.values.merging import merge
 from stablelint.analysis.values.paths import NEITHER, Assumption, Paths, Usual
 from stablelint.analysis.values.state import Frame, State
@@ -22,11 +24,12 @@ from stablelint.analysis.values.value import NUMERIC, Kind, Value, belief_in, be
 from stablelint.analysis.values.views import stripped
 from stablelint.numerics.interval import TOP
 from stablelint.syntax.walk import descendants
-from stablelint.syntax.writes import written_name
+from stablelint.syntax.writes import names_written, written_name
 
 Execute = Callable[[list[ast.stmt], Frame], None]
 
 _MAX_NESTED_LOOPS = 2
+_MOST_TURNS = 6  # an end of an interval is widened twice at most
 _CONTAINERS = frozenset({Kind.SEQUENCE, Kind.MAPPING})
 _UNROLLED = 60  # statements into which a loop over layers may be unrolled
 
@@ -127,17 +130,12 @@ def _loop(
     if frame.loop_depth <= _MAX_NESTED_LOOPS and not _leaves_something(body, changed, frame):
         frame.session.budget += 200 if reporting else 0
     elif frame.loop_depth <= _MAX_NESTED_LOOPS:
+        frame.session.budget += 200 if reporting else 0
         frame.reporting = False
         returns = len(frame.returns)
-        frame.session.budget += 200 if reporting else 0
-        enter()
-        execute(body, frame)
+        frame.state = _settled(before, body, changed, enter, frame, execute)
         del frame.returns[returns:]
         frame.reporting = reporting
-        _meet(frame.breaks, frame)
-        _meet(frame.continues, frame)
-        frame.state.dead = False
-        frame.state = _widened(before, frame.state, frame)
     else:
         _forget(body, changed, frame)
     settled = frame.state.copy()
@@ -168,6 +166,8 @@ def _forget(body: list[ast.stmt], changed: set[str], frame: Frame) -> None:
         held = frame.state.names.get(written_name(node))
         if held is not None and held.kind is Kind.TENSOR:
             written_into(held, frame.graph.unknown(held.name, node, Kind.TENSOR), frame)
+        elif held is not None and (held.kind in _CONTAINERS or is_list(held)):
+            replaced(held, forgotten(held, node, frame), frame)
 
 
 def _leaves_something(body: list[ast.stmt], changed: set[str], frame: Frame) -> bool:
@@ -212,42 +212,152 @@ def _assigned_names(body: list[ast.stmt]) -> set[str]:
     return {n.id for n in nodes if type(n) is ast.Name and type(n.ctx) is ast.Store}
 
 
-def _widened(before: State, after: State, frame: Frame) -> State:
-    """The state at the head of a loop: what a turn changes is widened."""
-    head = before.copy()
-    for name, old in before.names.items():
-        new = after.names.get(name)
-        if new is None or old.key == new.key:
-            continue
-        joined = join(frame.graph, [old, new])
-        if old.kind is new.kind is Kind.LAYER:
-            joined = layers.summed(old, new, frame) or joined
-        if joined.kind in NUMERIC:
-            turns = {"before": old, "turn": new}
-            zero = new.zero if _starts_at_zero(old) else joined.zero
-            joined = Value(
-                "phi", frame.graph.fresh(), joined.kind, turns, old.interval.widen(joined.interval), zero,
-                joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
-            )  # fmt: skip
-            if old.belief is not None or new.belief is not None:
-                interval = believed(old).interval.widen(believed(old).interval.join(believed(new).interval))
-                joined.belief = belief_in(interval, zero, joined.ends, joined, (old, new))
-        head.names[name] = joined
-        head.forget(old.key)
-    for place, value in after.attributes.items():
-        head.attributes[place] = _widened_attribute(before.attributes.get(place), value, frame)
+def _settled(
+    before: State,
+    body: list[ast.stmt],
+    changed: set[str],
+    enter: Callable[[], None],
+    frame: Frame,
+    execute: Execute,
+) -> State:
+    """The state at the head of every turn: turns are run until one leaves no more than stood at its head.
+
+    Of what still grows after some turns nothing is known, nor of what a turn changes that comes to no end.
+    """
+    head, budget, cut_off = before, frame.session.budget, frame.session.cut_off
+    widened: set[int] = set()  # the keys of what stands for any turn
+    for turn in range(_MOST_TURNS):
+        frame.session.budget = max(budget, frame.session.budget)
+        frame.state = head.copy()
+        enter()
+        execute(body, frame)
+        _meet(frame.breaks, frame)
+        _meet(frame.continues, frame)
+        frame.state.dead = False
+        if frame.session.cut_off != cut_off:
+            frame.state = before.copy()
+            _forget(body, changed, frame)
+            return frame.state
+        names, attributes = _grown_state(head, frame.state, widened, frame)
+        last, head = head, head.copy()
+        for name in names:
+            head.forget(last.names[name].key)
+        head.names |= names
+        head.attributes |= attributes
+        if (turn and not names and not attributes) or (
+            not turn and _is_settled(before, frame.state, body, changed)
+        ):
+            break
+    else:
+        head.names |= {name: frame.graph.unknown(name) for name in names}
+        head.attributes |= {place: frame.graph.unknown(place[1]) for place in attributes}
     return head
 
 
-def _widened_attribute(old: Value | None, new: Value, frame: Frame) -> Value:
-    """What an attribute holds at the head of a loop; `old` is None where it was not assigned before."""
-    if old is None:
-        kind = new.kind if new.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
-        return frame.graph.unknown(new.name, new.node, kind)
+def _is_settled(before: State, after: State, body: list[ast.stmt], changed: set[str]) -> bool:
+    """Whether the first turn tells of every later one: nothing is handed on but what is not known, or only grows."""
+    written = changed | names_written(node for statement in body for node in descendants(statement))
+    told = {
+        name: before.names[name] for name in written & before.names.keys() if _is_numeric(before.names[name])
+    }
+    told |= {f".{name}": value for (_, name), value in before.attributes.items() if _is_numeric(value)}
+    if not told:
+        return True
+    handed = carried(body)
+    if not handed.other.isdisjoint(told):
+        return False
+    return all(_only_grows(told[name], after.names.get(name)) for name in handed.added & told.keys())
+
+
+def _is_numeric(value: Value) -> bool:
+    """Whether something is known of a value that another turn may leave less of."""
+    if value.kind is Kind.SEQUENCE:
+        return any(map(_is_numeric, value.data))
+    return value.kind is Kind.NONE or (
+        value.kind in NUMERIC and (value.interval != TOP or value.belief is not None)
+    )
+
+
+def _only_grows(old: Value, new: Value | None) -> bool:
+    return new is not None and new.interval.lo >= old.interval.lo >= 0 and new.belief is old.belief is None
+
+
+def _grown_state(
+    head: State, after: State, widened: set[int], frame: Frame
+) -> tuple[dict[str, Value], dict[tuple[int, str], Value]]:
+    """The names and attributes of which a turn leaves more than stood at its head, with what stands there then."""
+    names, attributes = {}, {}
+    for name, old in head.names.items():
+        left = after.names.get(name)
+        if left is not None and not _holds(old, left, widened, frame.graph.optional):
+            names[name] = _grown(old, left, widened, frame)
+    for place, left in after.attributes.items():
+        stood = head.attributes.get(place)
+        if stood is None:  # not assigned before the loop
+            kind = left.kind if left.kind in (Kind.TENSOR, Kind.NUMBER) else Kind.UNKNOWN
+            attributes[place] = frame.graph.unknown(left.name, left.node, kind)
+            widened.add(attributes[place].key)
+        elif not _holds(stood, left, widened, frame.graph.optional):
+            attributes[place] = _grown(stood, left, widened, frame)
+    return names, attributes
+
+
+def _holds(old: Value, new: Value, widened: set[int], optional: set[int]) -> bool:
+    """Whether what a turn leaves lies within what stood at its head."""
     if old.key == new.key:
-        return old
-    grown = layers.summed(old, new, frame) if old.kind is new.kind is Kind.LAYER else None
-    return grown or join(frame.graph, [old, new])
+        return True
+    if _are_alike(old, new):
+        return all(_holds(o, n, widened, optional) for o, n in zip(old.data, new.data, strict=True))
+    if old.key not in widened:
+        return False
+    if new.kind is Kind.NONE:
+        return old.key in optional
+    return old.kind not in NUMERIC or (
+        old.interval.join(new.interval) == old.interval
+        and believed(old).interval.join(believed(new).interval) == believed(old).interval
+        and old.dtype in (None, new.dtype)
+    )
+
+
+def _grown(old: Value, new: Value, widened: set[int], frame: Frame) -> Value:
+    """What stands at the head of a turn where another turn has left `new` in place of `old`: widened."""
+    if _are_alike(old, new):
+        pairs = zip(old.data, new.data, strict=True)
+        parts = [
+            o if _holds(o, n, widened, frame.graph.optional) else _grown(o, n, widened, frame)
+            for o, n in pairs
+        ]
+        return frame.graph.sequence(parts, new.node)
+    value = _any_turn(old, new, frame)
+    widened.add(value.key)
+    return value
+
+
+def _are_alike(old: Value, new: Value) -> bool:
+    return old.kind is new.kind is Kind.SEQUENCE and len(old.data) == len(new.data)
+
+
+def _any_turn(old: Value, new: Value, frame: Frame) -> Value:
+    joined = join(frame.graph, [old, new])
+    if old.kind is new.kind is Kind.LAYER:
+        return layers.summed(old, new, frame) or joined
+    if joined.kind not in NUMERIC:
+        return joined
+    turns, interval, zero = {"before": old, "turn": new}, old.interval.widen(joined.interval), joined.zero
+    if _starts_at_zero(old):
+        zero = new.zero
+    if old.kind is Kind.NONE:  # only the next turn tells how it grows
+        turns, interval = {"turn": new}, joined.interval
+    value = Value(
+        "phi", frame.graph.fresh(), joined.kind, turns, interval, zero,
+        joined.ends, joined.dtype, joined.node, joined.module, guard=joined.guard,
+    )  # fmt: skip
+    if old.belief is not None or new.belief is not None:
+        interval = believed(old).interval.widen(believed(old).interval.join(believed(new).interval))
+        value.belief = belief_in(interval, zero, value.ends, value, (old, new))
+    if Kind.NONE in (old.kind, new.kind) or {old.key, new.key} & frame.graph.optional:
+        frame.graph.optional.add(value.key)
+    return value
 
 
 def _forget_start(before: State, after: State, turn: Usual, frame: Frame) -> None:

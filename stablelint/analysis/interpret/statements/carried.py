@@ -1,0 +1,156 @@
+"""What a loop carries from turn to turn, by the text of its body."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from stablelint.syntax.walk import descendants
+from stablelint.syntax.writes import WRITING, written_name
+
+_LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise)
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """Names, and attributes as `.name`, that a turn of a loop reads as the turn before it has left them.
+
+    What is `added` to is only ever added to, each time a value that does not depend on earlier turns.
+    """
+
+    added: frozenset[str]
+    other: frozenset[str]
+
+
+def carried(body: list[ast.stmt]) -> Carried:
+    """What the turns of a loop with that body hand on."""
+    writes = [(write, under) for statement in body for write, under in _writes(statement, ())]
+    exposed: set[str] = set()
+    _expose(body, set(), exposed)
+    handed = {name for write, _ in writes for name in write.names} & exposed
+    varying = _closed(handed, writes)
+    steps = {name for write, _ in writes if write.adds for name in write.names}
+    added = handed & steps
+    for write, under in writes:
+        if not write.adds or varying.intersection(write.reads) or varying.intersection(under):
+            added.difference_update(write.names)
+    if _leaves_early(body, varying):
+        added.clear()
+    return Carried(frozenset(added), frozenset(handed - added))
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    names: frozenset[str]
+    reads: frozenset[str]
+    adds: bool = False  # by `+=`
+
+
+def _writes(statement: ast.stmt, under: tuple[str, ...]) -> Iterator[tuple[_Write, tuple[str, ...]]]:
+    """What the statement, and those within it, write, each with what the tests around it read."""
+    if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        adds = isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
+        value = _reads([statement.value] if statement.value is not None else [])
+        yield _Write(_stored(targets) | _changed_in_place([statement]), value, adds), under
+        return
+    bodies = list(_bodies(statement))
+    if not bodies:
+        yield _Write(_stored([statement]) | _changed_in_place([statement]), _reads([statement])), under
+        return
+    heads = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+    tests = _reads(heads)
+    yield _Write(_stored(heads) | _changed_in_place(heads), tests), under
+    for body in bodies:
+        for inner in body:
+            yield from _writes(inner, (*under, *tests))
+
+
+def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return
+    for field in ("body", "orelse", "finalbody"):
+        if block := getattr(statement, field, None):
+            yield block
+    for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield part.body
+
+
+def _closed(varying: set[str], writes: list[tuple[_Write, tuple[str, ...]]]) -> set[str]:
+    """The names whose values depend on any of `varying`."""
+    varying, before = set(varying), -1
+    while len(varying) != before:
+        before = len(varying)
+        for write, under in writes:
+            if varying.intersection(write.reads) or varying.intersection(under):
+                varying |= write.names
+    return varying
+
+
+def _leaves_early(body: list[ast.stmt], varying: set[str]) -> bool:
+    """Whether what earlier turns leave decides how far a turn goes."""
+    return any(
+        isinstance(inner, _LEAVING) and varying.intersection(tests)
+        for statement in body
+        for inner, tests in _nested(statement, ())
+    )
+
+
+def _nested(statement: ast.stmt, under: tuple[str, ...]) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
+    yield statement, under
+    heads = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+    tests = _reads(heads)
+    for body in _bodies(statement):
+        for inner in body:
+            yield from _nested(inner, (*under, *tests))
+
+
+def _expose(body: list[ast.stmt], done: set[str], exposed: set[str]) -> None:
+    """Adds what a body reads and has not certainly assigned before; `done` grows by what it certainly assigns."""
+    for statement in body:
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            exposed |= _reads(statement.items) - done
+            done |= _stored(statement.items)
+            _expose(statement.body, done, exposed)
+        elif isinstance(statement, ast.If):
+            exposed |= _reads([statement.test]) - done
+            ways = [set(done), set(done)]
+            for way, branch in zip(ways, (statement.body, statement.orelse), strict=True):
+                _expose(branch, way, exposed)
+            done |= ways[0] & ways[1]
+        else:
+            exposed |= _reads([statement]) - done
+            if isinstance(statement, ast.Assign):
+                done |= {name for name in _stored(statement.targets) if not name.startswith(".")}
+
+
+def _reads(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names and attributes that are read; what is written into in place is read, too."""
+    found = set(_changed_in_place(nodes))
+    for node in _all(nodes):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            found.add(f".{node.attr}")
+        elif isinstance(node, ast.AugAssign):
+            found |= _stored([node.target])
+    return frozenset(found)
+
+
+def _stored(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    found = set()
+    for node in _all(nodes):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(f".{node.attr}")
+    return frozenset(found)
+
+
+def _changed_in_place(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    return frozenset([written_name(node) for node in _all(nodes) if type(node) in WRITING]) - {""}
+
+
+def _all(nodes: Iterable[ast.AST]) -> list[ast.AST]:
+    return [inner for node in nodes for inner in descendants(node)]
