@@ -26,14 +26,13 @@ IN_PLACE = "op="
 ABSORBED = "1-eps"
 JOINED = "*256"
 _LAYERS = ("Linear", "Conv", "Embedding", "LSTM", "GRU")
-# What torch calls the sizes of what its layers take and give, and layers that have none.
-_SIZES = frozenset(
-    "in_features in_channels num_features num_channels normalized_shape input_size out_features out_channels "
-    "embedding_dim hidden_size".split()
+# What torch calls the size of what its layers take, and layers that take any.
+_SIZES = frozenset("in_features in_channels num_features num_channels normalized_shape input_size".split())
+_UNSIZED = tuple(
+    "MaxPool AvgPool AdaptiveAvgPool AdaptiveMaxPool Upsample ZeroPad ReflectionPad Embedding".split()
 )
-_UNSIZED = tuple("MaxPool AvgPool AdaptiveAvgPool AdaptiveMaxPool Upsample ZeroPad ReflectionPad".split())
 _READ = frozenset({ast.Attribute, ast.Call, ast.Subscript})  # what yields something that stands elsewhere
-SIZED = "sized"  # a class is given a whole number, as a layer its sizes
+SIZED = "sized"  # a class is given a whole number, as a layer the size of what it takes
 TYPED = "dtype="  # a type is handed over that need not be one of torch's by name
 TINY = "~0"  # a number that float16 takes for 0, or an eps of which another file tells the value
 GRADED = "requires_grad"
@@ -193,8 +192,6 @@ def _look_at_attribute(node: ast.Attribute, seen: Glance) -> None:
             seen.words.add(f"init.{attr}")
     elif type(node.ctx) is ast.Store:
         seen.changed.add(written_name(node))
-        if attr == GRADED:
-            seen.words.add(GRADED)
         if not is_of_self(node):
             seen.written.add(attr)
         if written := written_attribute(node):
@@ -303,23 +300,23 @@ def _look_at_keyword(node: ast.keyword, seen: Glance) -> None:
             seen.words.add(TYPED)
     elif node.arg == "out":
         seen.changed.add(written_name(node))
-    elif node.arg == GRADED:
+    elif node.arg == GRADED and _constant(node.value) is not False:
         seen.words.add(GRADED)
     elif node.arg == "eps" and origin(node.value, seen.imports):
         seen.words.add(TINY)
 
 
 def _is_sized(node: ast.expr, seen: Glance) -> bool:
-    """Whether one of the first two arguments of a class is a whole number, or a name of one, as sizes of layers are."""
+    """Whether a class is given a whole number first or second, or a name of one; a layer of torch, as what it takes."""
     name = last_name(node.func) if type(node) is ast.Call else ""
     if type(node) is not ast.Call or not name[:1].isupper():
         return False
-    keywords = node.keywords[:2]
+    given, keywords = node.args[:2], node.keywords[:2]
     if origin(node.func, seen.imports).startswith("torch."):
-        keywords = [one for one in keywords if one.arg in _SIZES]
+        given, keywords = node.args[:1], [one for one in keywords if one.arg in _SIZES]
         if name.startswith(_UNSIZED):
             return False
-    first = (*node.args[:2], *(keyword.value for keyword in keywords))
+    first = (*given, *(keyword.value for keyword in keywords))
     named = name.startswith(_LAYERS)
     return any(
         type(value) is ast.Name and value.id not in seen.variable
@@ -407,10 +404,19 @@ def _look_at_assignment(node: ast.Assign, seen: Glance) -> None:
         for target in node.targets:
             names = target.elts if type(target) is ast.Tuple else [target]
             seen.variable.update(name.id for name in names if type(name) is ast.Name)
+    asks = _constant(node.value) is not False
+    if asks and any(
+        getattr(part, "attr", "") == GRADED for target in node.targets for part in _parts(target)
+    ):
+        seen.words.add(GRADED)
     for target in node.targets if words else ():
-        for part in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
+        for part in _parts(target):
             if isinstance(part, ast.Name | ast.Attribute):
                 seen.bound.extend((last_name(part), word) for word in words)
+
+
+def _parts(target: ast.expr) -> Sequence[ast.expr]:
+    return target.elts if isinstance(target, ast.Tuple | ast.List) else (target,)
 
 
 _LOOKS: dict[type[ast.AST], Callable[[Any, Glance], None]] = {

@@ -101,6 +101,20 @@ def test_numbers_that_matter_are_words(text: str, word: str) -> None:
     assert word in words(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("w.requires_grad = True", True),
+        ("a.requires_grad, b.requires_grad = flags", True),
+        ("w.requires_grad = False", False),
+        ("torch.zeros(3, requires_grad=False)", False),
+        ("torch.zeros(3, requires_grad=flag)", True),
+    ],
+)
+def test_to_ask_for_no_gradient_is_no_word(text: str, asks: bool) -> None:
+    assert ("requires_grad" in words(text)) is asks
+
+
 def test_an_eps_of_another_file_may_be_one_that_vanishes() -> None:
     imports = IMPORTS | {"EPS": "package.constants.EPS"}
     assert "~0" in words("nn.LayerNorm(n, eps=EPS)", imports)
@@ -213,12 +227,14 @@ def test_constants_are_absorbed_where_one_is_tiny() -> None:
         ("nn.Linear(64, n)", True),
         ("nn.Conv2d(in_channels=64, out_channels=n, kernel_size=3)", True),
         ("nn.Conv2d(c.n, c.m, kernel_size=3)", False),
+        ("nn.Linear(c.n, 64)", False),
+        ("nn.Conv2d(in_channels=c.n, out_channels=64, kernel_size=3)", False),
+        ("nn.Embedding(64, 32)", False),
+        ("LinearBlock(c.n, 64)", True),
         ("nn.MaxPool2d(2)", False),
         ("Block(c.n, width=64)", True),
     ],
 )
-def test_a_layer_is_given_a_size_where_one_of_those_of_its_tensors_is_written_out(
-    made: str, sized: bool
-) -> None:
+def test_a_layer_is_given_a_size_where_that_of_what_it_takes_is_written_out(made: str, sized: bool) -> None:
     seen = glance([ast.parse(f"def f(n):\n    return {made}")], {"nn": "torch.nn"})
     assert ("sized" in seen.words) is sized

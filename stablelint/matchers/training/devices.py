@@ -18,9 +18,11 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.names import qualified
 from stablelint.matchers.training.shapes import Shape, Shapes
-from stablelint.matchers.tree import around, contexts, mentions
+from stablelint.matchers.tree import argument, around, called, contexts, mentions
+from stablelint.syntax.beforehand import Bindings, values_by_name
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
+from stablelint.syntax.sieve import Glance
 
 _CREATIONS = having("create") | {"tensor"}
 _COPYING = frozenset(("from_numpy", "as_tensor"))
@@ -36,7 +38,30 @@ _DEFAULTS = ("set_default_device", "set_default_tensor_type")
 _ORIGINS = 8  # operations between a tensor and where it was made
 
 
-@observes("|".join(_MIXING) + " to|cuda " + "|".join((*_CREATIONS, "from_numpy", "as_tensor")))
+def _may_be_on_cpu(seen: Glance) -> bool:
+    """Whether a function makes or moves a tensor that its text does not put where another one is: `device=x.device`."""
+    bound = values_by_name(seen.nodes)
+    words = {name: seen.imports.get(name, name).rpartition(".")[2] for name in seen.calls}
+    made = (c for name, word in words.items() if word in _CREATIONS | _COPYING for c in seen.calls[name])
+    places = [argument(call, "device") for call in made]
+    places += [call.args[0] if call.args else argument(call, "device") for call in seen.calls.get("to", ())]
+    return "cpu" in seen.loads or not all(_is_of_other(place, bound) for place in places)
+
+
+def _is_of_other(place: ast.expr | None, bound: Bindings) -> bool:
+    """Whether an expression is the device, or the type, of something that the function does not make an object of."""
+    if isinstance(place, ast.Name):
+        held = bound.get(place.id, ())
+        return bool(held) and all(_is_of_other(value, {}) for value in held)
+    of = place.value if isinstance(place, ast.Attribute) and place.attr in ("device", "dtype") else None
+    if not isinstance(of, ast.Name) or of.id in ("self", "cls"):
+        return False
+    return not any(called(value)[:1].isupper() for value in bound.get(of.id, ()))
+
+
+@observes(
+    "|".join(_MIXING) + " to|cuda " + "|".join((*_CREATIONS, "from_numpy", "as_tensor")), where=_may_be_on_cpu
+)
 def made_on_cpu(review: Review, rule: Rule) -> Sites:
     """`x.to(device) + torch.randn(8)`: a tensor made on the CPU meets one that was moved."""
     shapes = Shapes()

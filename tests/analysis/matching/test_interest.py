@@ -18,6 +18,8 @@ from stablelint.analysis.matching.review import index_of
 from stablelint.analysis.matching.roots import survey
 from stablelint.catalog import load_catalog
 from stablelint.catalog.rule import Rule
+from stablelint.matchers.constants import added_masks
+from stablelint.matchers.training.devices import made_on_cpu
 from stablelint.syntax.sieve import Glance
 from stablelint.syntax.source import parse
 
@@ -187,3 +189,38 @@ def test_a_matcher_can_ask_more_of_a_function_that_has_its_words() -> None:
     interest = interest_of(needs_of_matcher(matcher), {"trapz"}, lambda: False)
     assert not holds(interest, "trapz")
     assert interest.is_met(Glance(words={"trapz"}, loads={"x": 1}))
+
+
+@pytest.mark.parametrize(
+    ("line", "looked_at"),
+    [
+        ("return x.to(y.device) + torch.ones(3, device=y.device)", False),
+        ("d = y.device; return x.to(d) + torch.ones(3, device=d)", False),
+        ("return x.to(y.device) + torch.ones(3)", True),
+        ("return x.to(y.device) + torch.ones(3, device=place)", True),
+        ("return x.to(y.device) + torch.ones(3, device=self.device)", True),
+        ("c = Config(); return x.to(y.device) + torch.ones(3, device=c.device)", True),
+        ("return x.to(place) + torch.ones(3, device=y.device)", True),
+        ("return x.to(y.device) + torch.ones(3, device=y.device).cpu()", True),
+    ],
+)
+def test_a_tensor_may_be_on_the_cpu_where_no_other_says_where_it_is(line: str, looked_at: bool) -> None:
+    needs = needs_of_matcher(made_on_cpu)
+    module = module_of(parse(f"import torch\ndef f(self, x, y):\n    {line}\n".encode(), "a.py"), None, "p")
+    assert bool(survey(module, needs, bool, dict).roots) is looked_at
+
+
+@pytest.mark.parametrize(
+    ("line", "looked_at"),
+    [
+        ("return torch.finfo(x.dtype).min, n + x.shape[1] + 1", False),
+        ("return torch.finfo(x.dtype).max, x + n", False),
+        ("return x.masked_fill(n, torch.finfo(x.dtype).min) + n", True),
+        ("n += torch.full_like(x, torch.finfo(x.dtype).min)", True),
+        ("return torch.add(x, torch.finfo(x.dtype).min), 1 + 2", True),
+    ],
+)
+def test_masks_are_added_where_both_sides_need_not_be_whole_numbers(line: str, looked_at: bool) -> None:
+    needs = needs_of_matcher(added_masks)
+    module = module_of(parse(f"import torch\ndef f(x, n):\n    {line}\n".encode(), "a.py"), None, "p")
+    assert bool(survey(module, needs, bool, dict).roots) is looked_at
