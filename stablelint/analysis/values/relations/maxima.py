@@ -34,8 +34,8 @@ _RISING = frozenset({"exp", "exp2", "sigmoid", "softplus"})
 def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """What is known of a difference of related values.
 
-    `x - max(x)` is at most 0, and so are `x - y - max(x)` of no negative y and `min(x) - x`; `x - min(x)`, `max(x) - x`
-    and `max(x) - min(x)` are at least 0.
+    `x - max(x)` is at most 0, and so are `x - y - max(x)` of no negative y, `min(x) - x` and `x - relu(x)`; `x - min(x)`,
+    `max(x) - x` and `max(x) - min(x)` are at least 0.
     """
     if op != "sub" or not {"input", "other"} <= operands.keys():
         return None
@@ -49,8 +49,6 @@ def difference(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     beside = beside_extreme(operands)
     if beside is not None and beside[1].is_shown:
         return beside[0]
-    if _is_larger_of(right, left):
-        return NONPOSITIVE
     if _is_spread(left, right):
         return NONNEGATIVE
     lowered = (
@@ -139,15 +137,29 @@ def _summands(value: Value) -> Iterator[tuple[Value, Interval]]:
 
 
 def _are_ordered(low: Value, high: Value) -> bool:
-    """Whether two values are the minimum and the maximum of the same two."""
-    if (low.op, high.op) != ("minimum", "maximum"):
-        return False
-    return {v.key for v in low.operands.values()} == {v.key for v in high.operands.values()}
+    """Whether one of two values is the larger one of the other and something, or the other the smaller one."""
+    if any(one.key == low.key for one in larger_of(high)) or any(
+        one.key == high.key for one in smaller_of(low)
+    ):
+        return True
+    return not {one.key for one in larger_of(high)}.isdisjoint(one.key for one in smaller_of(low))
 
 
-def _is_larger_of(larger: Value, value: Value) -> bool:
-    """Whether a value is the larger one of two, of which the other value is one."""
-    return larger.op == "maximum" and any(recast(v).key == value.key for v in larger.operands.values())
+def larger_of(value: Value) -> list[Value]:
+    """What a value is the larger one of, element by element: `maximum(x, y)`, `clamp(x, min=y)`, `relu(x)`."""
+    return _chosen_of(value, "maximum", "min", "max")
+
+
+def smaller_of(value: Value) -> list[Value]:
+    """What a value is the smaller one of, element by element: `minimum(x, y)`, `clamp(x, max=y)`."""
+    return _chosen_of(value, "minimum", "max", "min")
+
+
+def _chosen_of(value: Value, op: str, bound: str, other: str) -> list[Value]:
+    held = value.operands
+    if value.op == op or (value.op == "clamp" and bound in held and other not in held):
+        return [recast(v) for v in held.values()]
+    return [recast(held["input"])] if value.op == "relu" and op == "maximum" and "input" in held else []
 
 
 def is_span_on_a_path(top: Value, bottom: Value) -> bool:
