@@ -95,6 +95,8 @@ def result_interval(
     if op == "diagonal":
         matrix = triangle_cut(operands)
         return of_cholesky(operands) or (matrix.interval if matrix is not None else ranges["input"])
+    if op == "diag" and (factor := of_cholesky(operands)) is not None:
+        return factor
     if op in VIEWS or op in SELECTIONS or op in ("index", "identity", "item"):
         first = next(iter(ranges.values()), TOP)
         if "rounded" in operands and first != TOP:

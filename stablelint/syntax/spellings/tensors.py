@@ -4,7 +4,7 @@ from __future__ import annotations
 
 OPERATIONS = """
 diagonal        input,offset,dim1,dim2    torch.diagonal .diagonal L.diagonal +pick +alias +keep-sort
-diag            input                     torch.diag .diag +keep-sort
+diag            input,diagonal            torch.diag .diag +keep-sort
 diag_embed      input                     torch.diag_embed .diag_embed +exact +keep-sort
 tril            input,diagonal            torch.tril .tril +exact +keep-sort
 triu            input,diagonal            torch.triu .triu +exact +keep-sort

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import body, report
+from tests.analysis.support import body, discharged_by, function, report
 
 
 def spectral(code: str) -> list[int]:
@@ -55,3 +55,20 @@ def test_vectors_without_a_gradient_are_harmless() -> None:
             return torch.linalg.eigh(x)[1]
     """
     assert spectral(body(program)) == []
+
+
+FACTOR = "x = torch.linalg.cholesky(x)"
+
+
+@pytest.mark.parametrize(
+    "taken", ["torch.diag(x)", "x.diag()", "x.mT.diag()", "x.diagonal(dim1=-2, dim2=-1)"]
+)
+def test_the_diagonal_of_a_cholesky_factor_is_positive(taken: str) -> None:
+    assert "SL101" in discharged_by(function(f"torch.log({taken})", before=FACTOR))
+
+
+@pytest.mark.parametrize(
+    "taken", ["torch.diag(x, -1)", "torch.diag(x, diagonal=-1)", "x.diag(1)", "x[0].diag()", "x.diagonal(-1)"]
+)
+def test_other_diagonals_need_not_be(taken: str) -> None:
+    assert "SL101" not in discharged_by(function(f"torch.log({taken})", before=FACTOR))

@@ -35,7 +35,7 @@ def related(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
 def of_cholesky(operands: Mapping[str, Value]) -> Interval | None:
     """The diagonal of a Cholesky factor is positive."""
     factor = stripped(operands["input"], _TURNING)
-    return POSITIVE if factor.op == "cholesky" and "offset" not in operands else None
+    return POSITIVE if factor.op == "cholesky" and not {"offset", "diagonal"} & operands.keys() else None
 
 
 def triangle_cut(operands: Mapping[str, Value]) -> Value | None:
