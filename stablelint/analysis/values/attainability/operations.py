@@ -95,15 +95,26 @@ def _exact(op: str, operands: Operands, first: Value, interval: Interval) -> Zer
 def _of_arange(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if len(operands) > 1 and first.interval.lo < 0 < first.interval.hi:
         return Attained.COINCIDENCE, Attained.NONE  # from a start that is not known
-    return _exact(op, operands, first, interval)
+    zero, ends = _exact(op, operands, first, interval)
+    step = operands.get("step")
+    rises = "end" in operands and first.interval.lo >= 0 and (step is None or step.interval.lo >= 0)
+    return (first.zero if rises else zero), ends  # upwards from a size, say
 
 
 def _of_spread(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:
     if op == "norm" and unit_length(first):
         return Attained.NONE, first.ends
-    if stripped(first).op in _DRAWN:
+    if _is_varied(stripped(first)):
         return Attained.COINCIDENCE, first.ends  # random numbers are hardly ever all alike
     return _exact(op, operands, first, interval)
+
+
+def _is_varied(vector: Value) -> bool:
+    """Whether numbers were drawn, or trained from others than zeros: that they are alike is a coincidence."""
+    begun = vector.operands.get("data") or vector.first
+    if vector.op == "parameter":
+        return begun is None or row_of_zeros(begun) < Attained.EXACT
+    return vector.op in _DRAWN
 
 
 def _of_negation(op: str, operands: Operands, first: Value, interval: Interval) -> ZeroAndEnds:

@@ -33,8 +33,12 @@ def clamped(op: str, operands: Mapping[str, Value], interval: Interval) -> tuple
 
 
 def _is_setting(value: Value | None) -> bool:
-    """Whether a value is a number of Python's, and nothing speaks for its being 0."""
-    return value is not None and value.kind is Kind.NUMBER and value.zero is Attained.NONE
+    """Whether a value is a number of Python's, or an argument, and nothing speaks for its being 0."""
+    return (
+        value is not None
+        and value.zero is Attained.NONE
+        and (value.kind is Kind.NUMBER or value.op == "argument")
+    )
 
 
 def _clamped_ends(operands: Mapping[str, Value], interval: Interval) -> Attained:
