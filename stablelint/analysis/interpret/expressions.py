@@ -206,9 +206,10 @@ def _boolop(node: ast.BoolOp, frame: Frame) -> Value:
             assume(value, is_and, frame.state)
     rejoin(saved, frame)
     result = values[0]
-    decided = [v for v in values if v.op == "const" and not v.assumed and isinstance(v.data, bool)]
-    if len(decided) == len(values):
-        return frame.graph.constant((all if is_and else any)(v.data for v in values), node)
+    decided = [v for v in values if isinstance(v.constant(), bool)]
+    ends = next((i for i, v in enumerate(values) if v.constant() is not is_and and v in decided), None)
+    if len(decided) == len(values) or (ends is not None and all(map(_is_test, values[:ends]))):
+        return frame.graph.constant(is_and if ends is None else not is_and, node)
     kinds = {v.kind for v in values}
     if not is_and and kinds & _OBJECTS and not all(map(_is_test, values)):
         return join(frame.graph, [narrowed_value(v, i, frame) for v, i in zip(values, yielded, strict=True)])

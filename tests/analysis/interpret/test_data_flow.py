@@ -167,3 +167,28 @@ def test_what_is_annotated_as_a_path_is_not_divided(annotation: str, call: str) 
     """
     assert unmet(code) == []
     assert unmet(code.replace(annotation, "float")) != []
+
+
+@pytest.mark.parametrize(
+    "test", ["merge and n > 1", "n > 1 and merge", "not (n > 1 or not merge)", "merge and n"]
+)
+def test_what_a_setting_of_the_function_switches_off_never_runs(test: str) -> None:
+    code = f"""
+        def weighted(x: torch.Tensor, n):
+            merge = False
+            if {test}:
+                return x / x.sum()
+            return x
+        """
+    assert open_(code) == []
+    assert open_(code.replace("False", "True")) == [(4, "SL102")]
+    assert open_(code.replace("merge = False", "merge = False if n else True")) == [(4, "SL102")]
+
+
+def test_a_value_that_is_chosen_by_a_constant_is_what_stands_before_it() -> None:
+    code = """
+        def scaled(x: torch.Tensor, n: int):
+            n = n and False
+            return x / n
+        """
+    assert open_(code) == [(3, "SL102")]
