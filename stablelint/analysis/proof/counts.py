@@ -6,10 +6,11 @@ from collections.abc import Hashable
 
 from stablelint.analysis.values.relations.alignment import unlaid
 from stablelint.analysis.values.relations.maxima import extreme_of, own_maximum, rows_of, runs_over, stays
+from stablelint.analysis.values.relations.pairs import meets_itself
 from stablelint.analysis.values.transfer import held_in
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, recast, shown, stripped
-from stablelint.syntax.operations import VIEWS, having
+from stablelint.syntax.operations import having
 
 _REACHED = {
     "ge": frozenset("max amax mean median quantile".split()),
@@ -18,7 +19,6 @@ _REACHED = {
 }
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = having("total") | {"count_nonzero"}
-_MOVING = frozenset({"flip", "roll", "permute", "movedim"})
 _LEAST = 1e-6  # of a count, in float16 too
 _LENGTH = 8  # operations looked through
 
@@ -134,12 +134,4 @@ def counts_itself(operand: Value) -> bool:
         base = test.operands["input"]
         positive = marked is not None and marked.is_constant and held_in(base.dtype, marked.interval).lo > 0
         return positive and row and base.interval.lo >= 0
-    if test.op != "eq" or not test.operands.keys() >= {"input", "other"}:
-        return False
-    one, other = test.operands["input"], test.operands["other"]
-    return shown(one).key == shown(other).key and not any(map(_moves, (one, other)))
-
-
-def _moves(value: Value) -> bool:
-    """Whether a view takes elements away from their places along the same dimension."""
-    return value.op in _MOVING or (value.op in VIEWS and value.first is not None and _moves(value.first))
+    return test.op == "eq" and meets_itself(test)

@@ -12,6 +12,7 @@ from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.masks import truth_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.centres import count_of, radius_of
+from stablelint.analysis.values.relations.pairs import meets_itself
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value
 from stablelint.analysis.values.views import is_opaque, stripped
@@ -216,7 +217,13 @@ def _picking(state: Shown) -> _Picks[Value]:
 
 
 def _masking(selection: Value) -> _Selected[Value] | None:
-    return _located(selection, _mask_in(selection))
+    mask = _mask_in(selection)
+    return _located(selection, None if mask is not None and _holds_diagonal(truth_of(mask)) else mask)
+
+
+def _holds_diagonal(mask: Value) -> bool:
+    """Whether a mask holds in each row, since each element meets itself: `eye(n)`, `labels == labels[:, None]`."""
+    return mask.op == "eye" or meets_itself(mask)
 
 
 def _located(selection: Value, places: Value | None) -> _Selected[Value] | None:

@@ -61,7 +61,7 @@ def _can_be_empty(value: Value, context: Context) -> Truth:
         return Truth.NO
     if mask is None and places_reduced(context.root, context) is not None:
         return Truth.MAYBE
-    if mask is None or mask.op in _WEIGHTS or mask.op == "eye":
+    if mask is None or mask.op in _WEIGHTS:
         return Truth.NO
     return _can_be_false(mask, context)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from stablelint.analysis.values.families import PICKING
 from stablelint.analysis.values.indexing import adds_dimensions, keeps_all
+from stablelint.analysis.values.relations.alignment import unlaid
 from stablelint.analysis.values.value import Value
-from stablelint.analysis.values.views import stripped
+from stablelint.analysis.values.views import shown, stripped
 from stablelint.syntax.operations import VIEWS, having
 
 _SIZES = having("norm", "total") | {"abs", "pow", "square", "sqrt"}
 _PICKED = VIEWS | PICKING
+_MOVING = frozenset({"flip", "roll", "permute", "movedim"})
 _DEPTH = 8  # operations looked through
 
 
@@ -43,6 +45,20 @@ def are_all_pairs(one: Value, other: Value) -> bool:
     """Whether two values show one tensor along two dimensions, so that all its rows meet each other."""
     a, b = _widened(one), _widened(other)
     return a is not None and b is not None and a[0] == b[0] and a[1] != b[1]
+
+
+def meets_itself(test: Value) -> bool:
+    """Whether a comparison is of a tensor with itself, in whatever layout, so that it holds of each element and itself."""
+    if test.op not in ("eq", "ge", "le") or not test.operands.keys() >= {"input", "other"}:
+        return False
+    one, other = test.operands["input"], test.operands["other"]
+    return shown(unlaid(one)[0]).key == shown(unlaid(other)[0]).key and not any(map(_moves, (one, other)))
+
+
+def _moves(value: Value) -> bool:
+    """Whether a view takes elements away from their places along the same dimension."""
+    looks_through = value.op in VIEWS or value.op == "index"
+    return value.op in _MOVING or (looks_through and value.first is not None and _moves(value.first))
 
 
 def _widened(value: Value) -> tuple[int, int] | None:

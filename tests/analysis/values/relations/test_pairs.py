@@ -39,9 +39,9 @@ def test_two_arrangements_of_a_tensor_are_not_equal() -> None:
     code = """
     def same(labels: torch.Tensor, x):
         alike = labels[:, None] == labels[None]
-        return x / (labels[:, None] - labels[None] + 0.5), x[alike].mean()
+        return x / alike.float()
     """
-    assert (3, "SL502") in open_(code)
+    assert (3, "SL102") in open_(code)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,42 @@ def test_the_parts_of_a_complex_number_are_two_components() -> None:
         return torch.log(z.real - z.imag)
     """
     assert open_(code) == [(2, "SL101")]  # not the logarithm of a 0 that is known
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "torch.eye(len(sim), dtype=torch.bool)",
+        "torch.eye(len(sim)).bool()",
+        "labels[:, None] == labels[None, :]",
+        "labels.view(-1, 1) == labels.view(-1, 1).T",
+        "labels[:, None] >= labels",
+        "torch.eq(labels.unsqueeze(1), labels.unsqueeze(0))",
+    ],
+)
+def test_a_mask_that_holds_its_diagonal_selects_something(mask: str) -> None:
+    code = (
+        f"def f(sim: torch.Tensor, labels: torch.Tensor):\n    kept = sim[{mask}]\n    return kept.mean()\n"
+    )
+    assert (3, "SL502") not in open_(code)
+    joined = code.replace("kept.mean()", "torch.cat([kept, sim[labels > 0]]).mean()")
+    assert (3, "SL502") not in open_(joined)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "~torch.eye(len(sim), dtype=torch.bool)",
+        "labels[:, None] != labels[None, :]",
+        "labels[:, None] > labels",
+        "labels == labels.flip(0)",
+        "labels[:, None] == labels.flip(0)",
+        "labels[1:] == labels[:-1]",
+        "(labels[:, None] == labels) & (labels > 0)",
+    ],
+)
+def test_another_may_select_nothing(mask: str) -> None:
+    code = (
+        f"def f(sim: torch.Tensor, labels: torch.Tensor):\n    kept = sim[{mask}]\n    return kept.mean()\n"
+    )
+    assert (3, "SL502") in open_(code)
