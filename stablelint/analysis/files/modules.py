@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +42,7 @@ from stablelint.syntax.names import called_name, dotted, last_name, spelled
 from stablelint.syntax.sieve import FOREIGN, Glance
 from stablelint.syntax.signatures import defaults_of, parameters
 from stablelint.syntax.source import Source
-from stablelint.syntax.walk import SCOPES, descendants
+from stablelint.syntax.walk import BLOCKS, SCOPES, children, descendants, statements_below
 from stablelint.syntax.writes import Touched, is_of_self, names_written, sets_any, touched, written_attribute
 
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
@@ -476,24 +476,14 @@ class ModuleInfo:
     @cached_property
     def patched(self) -> Mapping[str, frozenset[str]]:
         """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
-        text, found = self.source.text, dict[str, set[str]]()
+        text, tree, found = self.source.text, self.source.tree, dict[str, set[str]]()
         sets = any(_is_set_on(name, text) for name in self.classes)
         passed = {name.rpartition(".")[2] for name in re.findall(r"setattr\(\s*([\w.]+)", text)}
         if not sets and passed.isdisjoint(self.classes):
             return {}
-        for node in descendants(self.source.tree):
-            if type(node) is ast.Attribute and type(node.ctx) is ast.Store:
-                name, attr = last_name(node.value), node.attr
-            elif type(node) is ast.Call and len(node.args) > 1 and last_name(node.func) == "setattr":
-                given = node.args[1]
-                name, attr = (
-                    last_name(node.args[0]),
-                    str(given.value) if isinstance(given, ast.Constant) else "",
-                )
-            else:
-                continue
-            if name in self.classes:
-                found.setdefault(name, set()).add(attr)
+        for thing, attr, _ in _attributes_set_by(descendants(tree) if passed else statements_below(tree)):
+            if last_name(thing) in self.classes:
+                found.setdefault(last_name(thing), set()).add(attr)
         return {name: frozenset(attrs) for name, attrs in found.items()}
 
     @cached_property
@@ -502,15 +492,13 @@ class ModuleInfo:
 
         None where it is set more than once, or perhaps not.
         """
-        found: dict[str, dict[str, ast.expr | None]] = {}
-        pending = [(one, False) for one in self.source.tree.body]
-        for statement, perhaps in pending:  # grows while it is walked
-            for name, attr, value in _attributes_set_by(statement):
-                known = found.setdefault(name, {})
-                known[attr] = None if perhaps or attr in known else value
-            if not isinstance(statement, SCOPES):
-                inner = (one for one in ast.iter_child_nodes(statement) if isinstance(one, ast.stmt))
-                pending += [(one, True) for one in inner]
+        tree, found = self.source.tree, dict[str, dict[str, ast.expr | None]]()
+        pending: list[ast.AST] = list(tree.body)
+        for statement in pending:  # grows while it is walked
+            for thing, attr, value in _attributes_set_by([statement]):
+                known = found.setdefault(spelled(thing), {})
+                known[attr] = None if attr in known or statement not in tree.body else value
+            pending += [] if isinstance(statement, SCOPES) else children(statement, BLOCKS)
         return found
 
     def is_zeroed(self, attr: str) -> bool:
@@ -520,8 +508,7 @@ class ModuleInfo:
 
     @cached_property
     def _zeroed(self) -> frozenset[str]:
-        statements = (one for one in descendants(self.source.tree) if isinstance(one, ast.Assign | ast.Expr))
-        sets = (set_here for one in statements for set_here in _attributes_set_by(one))
+        sets = _attributes_set_by(statements_below(self.source.tree))
         return frozenset(
             attr for _, attr, value in sets if isinstance(value, ast.Constant) and value.value == 0
         )
@@ -615,15 +602,18 @@ class ModuleInfo:
         return any(name in table for table in (self.functions, self.classes, self.imports, self.assignments))
 
 
-def _attributes_set_by(statement: ast.stmt) -> Iterator[tuple[str, str, ast.expr | None]]:
-    """The objects other than `self` on which a statement sets attributes, as they are spelled, and to what."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    if isinstance(call, ast.Call) and last_name(call.func) == "setattr" and len(call.args) == 3:
-        thing, name, value = call.args
-        if isinstance(name, ast.Constant):
-            yield spelled(thing), str(name.value), value
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    given = statement.value if isinstance(statement, ast.Assign) else None
-    for target in targets:
-        if isinstance(target, ast.Attribute) and not is_of_self(target):
-            yield spelled(target.value), target.attr, given
+def _attributes_set_by(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, str, ast.expr | None]]:
+    """The objects other than `self` on which nodes set attributes, which, and to what; "" stands for any attribute."""
+    for node in nodes:
+        call = node.value if isinstance(node, ast.Expr) else node
+        if isinstance(call, ast.Call) and last_name(call.func) == "setattr" and len(call.args) > 1:
+            name = call.args[1]
+            yield call.args[0], str(name.value) if isinstance(name, ast.Constant) else "", call.args[-1]
+        targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+        targets += [item.optional_vars for item in getattr(node, "items", ())]
+        for target in filter(None, targets):
+            parts = descendants(target) if isinstance(target, ast.Tuple | ast.List) else [target]
+            stored = (part for part in parts if isinstance(getattr(part, "ctx", None), ast.Store))
+            set_here = (p for p in stored if isinstance(p, ast.Attribute) and not is_of_self(p))
+            given = node.value if isinstance(node, ast.Assign) else None
+            yield from ((p.value, p.attr, given if p is target else None) for p in set_here)

@@ -270,6 +270,9 @@ def test_what_accessors_hand_on_is_assumed_to_be_as_it_is_set(kept: str, read: s
         ("s.eps = 0.0", False),
         ("setattr(s, 'eps', 0.0)", False),
         ("s.eps *= 0", False),
+        ("s.other, s.eps = 1.0, 0.0", False),
+        ("[s.eps] = [0.0]", False),
+        ("with torch.no_grad() as s.eps: pass", False),
     ],
 )
 def test_what_a_file_sets_on_its_own_object_is_no_more_as_it_was_made(set_to: str, is_assumed: bool) -> None:
