@@ -20,7 +20,7 @@ from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax.names import last_name
-from stablelint.syntax.walk import nodes_in
+from stablelint.syntax.walk import descendants, nodes_in
 
 
 def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
@@ -43,7 +43,7 @@ def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
 def wrap(file: File, proposal: Proposal) -> list[Edit]:
     """Put the anchor's statement under a `with` of the template, an expression, one step further in.
 
-    A loop that only repeats the statement goes under it as a whole.
+    A loop that only repeats the statement goes under it as a whole, and so does a test for it alone.
     """
     anchor = _repeated(file.tree, anchor_of(file.tree, proposal))
     region, source = draft.whole_lines(file.tree, anchor), file.tree.source
@@ -65,10 +65,15 @@ def wrap(file: File, proposal: Proposal) -> list[Edit]:
 
 
 def _repeated(tree: Tree, statement: ast.stmt) -> ast.stmt:
-    """The outermost loop that does nothing but repeat a statement some times; the statement where there is none."""
+    """The outermost loop that does nothing but repeat a statement some times, or test for it; else the statement."""
     above = tree.link(statement).parent
-    if not isinstance(above, ast.For) or above.body != [statement] or above.orelse:
+    if not isinstance(above, ast.For | ast.If) or above.body != [statement] or above.orelse:
         return statement
+    if isinstance(above, ast.If):
+        outer = tree.link(above).parent
+        is_branch = isinstance(outer, ast.If) and outer.orelse == [above]
+        computes = any(isinstance(one, ast.Call | ast.NamedExpr) for one in descendants(above.test))
+        return statement if is_branch or computes else above
     counts = isinstance(above.iter, ast.Call) and last_name(above.iter.func) == "range"
     return _repeated(tree, above) if counts else statement
 

@@ -129,6 +129,12 @@ def test_a_statement_does_not_move_into_another_block() -> None:
             "for _ in range(3):\n    for i in range(n):\n        f(x)\n",
             "with c():\n    for _ in range(3):\n        for i in range(n):\n            f(x)\n",
         ),
+        ("if a:\n    y = f(x)\nz()\n", "with c():\n    if a:\n        y = f(x)\nz()\n"),
+        ("if a():\n    y = f(x)\n", "if a():\n    with c():\n        y = f(x)\n"),
+        (
+            "if a:\n    g()\nelif b:\n    f(x)\n",
+            "if a:\n    g()\nelif b:\n    with c():\n        f(x)\n",
+        ),
         ("for b in bs:\n    f(x)\n", "for b in bs:\n    with c():\n        f(x)\n"),
         (
             "for i in range(n):\n    f(x)\n    g()\n",
