@@ -1,4 +1,4 @@
-"""What a file shows of the precision that its project runs in, by a look at its bytes."""
+"""What a file shows of the precision, and of the PyTorch, that its project runs in, by a look at its bytes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ UNSCALED = "unscaled"
 """Gradients of the project are brought back to their own scale by `unscale_`."""
 DEFAULT = "default"
 """The project makes its tensors in float16 where no type is named."""
+DATED = "dated"
+"""The project calls what PyTorch took away before or with 2.0, or pins a release before 1.8."""
 
 _HALF = re.compile(rb"float16|\.half\(|\btorch\.half\b|autocast|fp16|bf16|GradScaler")
 _OF_HALF = (
@@ -54,6 +56,26 @@ _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
     DEFAULT: (
         (b"set_default_",),
         re.compile(rb"set_default_(?:dtype|tensor_type)\([^\n]*(?:\bfloat16|half\b|HalfTensor)"),
+    ),
+    # `eig`, `symeig` and `lstsq` went with 2.0, `rfft` and `irfft` with 1.8, `gels` with 1.6; an index into the value of
+    # a loss raises from 0.5 on, and `volatile` has had no effect since 0.4.
+    DATED: (
+        (
+            b"torch.eig",
+            b"torch.symeig",
+            b"torch.lstsq",
+            b"torch.gels",
+            b"torch.rfft",
+            b"torch.irfft",
+            b".data[0]",
+            b"volatile=",
+            b"torch==",
+            b"torch<",
+        ),
+        re.compile(
+            rb"\btorch\.(?:eig|symeig|lstsq|gels|i?rfft)\(|\bloss\w*\.data\[0\]|\bvolatile=True"
+            rb"|[\"']torch(?:==|<=?)(?:0\.|1\.[0-7](?![0-9]))"
+        ),
     ),
     UNSCALED: ((b"unscale_",), re.compile(rb"\bunscale_\b")),
 }

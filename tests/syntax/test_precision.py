@@ -2,7 +2,7 @@
 
 import pytest
 
-from stablelint.syntax.precision import FLOAT16, MIXED, SCALED, SOFTMAX, UNSCALED, shown_in, shows_half
+from stablelint.syntax.precision import DATED, FLOAT16, MIXED, SCALED, SOFTMAX, UNSCALED, shown_in, shows_half
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,13 @@ from stablelint.syntax.precision import FLOAT16, MIXED, SCALED, SOFTMAX, UNSCALE
         ("trainer = Trainer(precision='16-true')", set()),
         ("accelerator = Accelerator(mixed_precision='fp16')", {MIXED}),
         ("model, optimizer = amp.initialize(model, optimizer)", {MIXED}),
+        ("w, v = torch.eig(m, eigenvectors=True)", {DATED}),
+        ("w, v = torch.linalg.eig(m)", set()),
+        ("total += loss.data[0]", {DATED}),
+        ("first = batch.data[0]", set()),
+        ("x = Variable(x, volatile=True)", {DATED}),
+        ("setup(install_requires=['torch==1.4.0'])", {DATED}),
+        ("setup(install_requires=['torch>=1.4', \"torch<=1.13\"])", set()),
     ],
 )
 def test_facts_stand_in_code(line: str, facts: set[str]) -> None:

@@ -21,7 +21,7 @@ from stablelint.analysis.values.transfer import is_complex
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FORMATS
-from stablelint.syntax import operations
+from stablelint.syntax import operations, precision
 from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
@@ -68,11 +68,20 @@ _DISTRIBUTIONS = "torch.distributions."
 _DEPTH = 6  # operations looked through
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
 _OPERAND = re.compile(r"\$(\w+)")
+# PyTorch has had these since 1.6 or later.
+_RECENT = re.compile(
+    r"torch\.(?:linalg|special)\.\w+|torch\.(?:logaddexp|logcumsumexp|logit|sinc|a(?:sin|cos|tan)h|nan_to_num|xlogy)\b"
+    r"|torch\.nn\.functional\.huber_loss"
+)
 _RAISED = re.compile(r"^\$(\w+) \+ ")  # which is no better for a number
 
 
 def misfit(template: str, site: Site) -> str | None:
     """Why the template cannot take the site's operands, or None."""
+    recent = _RECENT.search(template)
+    dated = site.context.shows(precision.DATED) if recent is not None else None
+    if recent is not None and dated is not None:
+        return f"{dated or 'this file'} is written for a PyTorch that may lack `{recent[0]}`"
     for dimension, takes_several in dimensions(template, site):
         if dimension.kind is Kind.SEQUENCE and not (takes_several and dimension.data):
             return "the reduction is over several dimensions, and the rewrite takes one"

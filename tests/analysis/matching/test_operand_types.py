@@ -844,3 +844,17 @@ def test_an_argument_that_may_be_an_array_as_well_gets_no_method_of_tensors(
             return (img - img.min()) / (img.max() - img.min())
         """)
     assert isinstance(written["SL102"], tuple) is is_written
+
+
+def test_a_file_for_an_older_torch_gets_no_function_that_it_may_lack() -> None:
+    code = """
+        def both(a: torch.Tensor, b: torch.Tensor):
+            return torch.log(torch.exp(a) + torch.exp(b))
+
+        def share(x: torch.Tensor, y: torch.Tensor):
+            return x.sum() / (x == y).sum()
+        """
+    older = f"{code}\n        def parts(m):\n            return torch.eig(m, eigenvectors=True)\n"
+    assert fixes(code)["SL204"] == ("torch.logaddexp(a, b)",)
+    assert fixes(older)["SL204"] == "this file is written for a PyTorch that may lack `torch.logaddexp`"
+    assert fixes(older)["SL102"] == ("(x == y).sum().clamp_min(1)",)
