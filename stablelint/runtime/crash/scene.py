@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -289,6 +290,28 @@ def _alike(node: ast.AST | None, user: Frame, tensor: torch.Tensor) -> str | Non
 def _is_broadcast(one: torch.Size, other: torch.Size) -> bool:
     """Whether a shape becomes another one by broadcasting."""
     return len(one) <= len(other) and all(a in (1, b) for a, b in zip(one[::-1], other[::-1], strict=False))
+
+
+def name_of(value: torch.device | int, frames: list[Frame], called: str = "") -> str | None:
+    """What the program calls a device, or a number: a name, or an attribute, which may have to be called so."""
+    kinds = int if type(value) is int else torch.device | str
+    for frame in reversed(frames):
+        for name, held in frame.names.items() if frame.mine else ():
+            for path, one in _held(name, held):
+                known = isinstance(one, kinds) and type(one) is not bool and str(one) == str(value)
+                if known and called in ("", path.rpartition(".")[2]):
+                    return path
+    return None
+
+
+def _held(name: str, value: object, depth: int = 2) -> Iterator[tuple[str, object]]:
+    """A value and what it has as attributes, as deep as settings are kept."""
+    yield name, value
+    if depth and not isinstance(value, torch.Tensor | ModuleType):
+        held = {**getattr(type(value), "__dict__", {}), **getattr(value, "__dict__", {})}
+        for key, one in held.items():
+            if key[:1] != "_":
+                yield from _held(f"{name}.{key}", one, depth - 1)
 
 
 def is_compiled(module: nn.Module) -> bool:

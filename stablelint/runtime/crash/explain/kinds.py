@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from types import ModuleType
 
 import torch
 
@@ -21,7 +20,7 @@ from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.repairs.onward import as_written, by_edit, counted_anew, likely
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, name_of
 from stablelint.runtime.crash.source import function_at, statement_at
 from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
@@ -152,7 +151,7 @@ def devices(scene: Scene, _: re.Match[str]) -> Explanation | None:
     if len(places) < 2:
         return None
     weight = next((one for one in shown if one.held), None)
-    asked = [one for one in sorted(places) if _device_name(one, scene)]
+    asked = [one for one in sorted(places) if name_of(torch.device(one), scene.frames)]
     accelerators, of_model = [one for one in sorted(places) if one != "cpu"], _device_of_model(scene)
     likely_home = weight.device if weight is not None else of_model or (*accelerators, "cpu")[0]
     home = asked[0] if len(asked) == 1 else likely_home
@@ -204,7 +203,7 @@ def _device_of_model(scene: Scene) -> str | None:
 
 def _moved(one: Operand, home: str, scene: Scene) -> str | None:
     """How an operand comes to a device, which the program may have a name for; not to one without numbers unasked."""
-    named = _device_name(home, scene)
+    named = name_of(torch.device(home), scene.frames)
     if one.held:
         return f"{_called_module(scene) or scene.module_path()}.to({named or repr(home)})"
     there = next((text.name for text in scene.operands() if text.device == home and not text.held), None)
@@ -212,26 +211,6 @@ def _moved(one: Operand, home: str, scene: Scene) -> str | None:
         return None  # what holds no numbers cannot be moved
     moved = f"{one.owner}.to({named or (f'{there}.device' if there else repr(home))})"
     return f"{one.name} = {moved}" if one.name.isidentifier() else moved
-
-
-def _device_name(device: str, scene: Scene) -> str | None:
-    """What the program calls a device."""
-    for frame in reversed(scene.frames):
-        for name, value in frame.names.items() if frame.mine else ():
-            for path, held in _held(name, value):
-                if isinstance(held, torch.device | str) and str(held) == device:
-                    return path
-    return None
-
-
-def _held(name: str, value: object, depth: int = 2) -> Iterator[tuple[str, object]]:
-    """A value and what it has as attributes, as deep as settings are kept."""
-    yield name, value
-    if depth and not isinstance(value, torch.nn.Module | ModuleType):
-        held = {**getattr(type(value), "__dict__", {}), **getattr(value, "__dict__", {})}
-        for key, one in held.items():
-            if key[:1] != "_":
-                yield from _held(f"{name}.{key}", one, depth - 1)
 
 
 def _called_module(scene: Scene) -> str | None:

@@ -12,16 +12,17 @@ from stablelint.runtime.crash import expression
 from stablelint.runtime.crash.explain.no_graph import switches_off
 from stablelint.runtime.crash.explainers import Loss, explains, explains_loss
 from stablelint.runtime.crash.explanation import Explanation, Operand
+from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.provenance.history import history, makers
 from stablelint.runtime.crash.repairs.constructors import constructed
 from stablelint.runtime.crash.repairs.counts import enough, enough_outputs
 from stablelint.runtime.crash.repairs.edits import Setting
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import Onward, counted_anew
+from stablelint.runtime.crash.repairs.onward import Onward, as_of, counted_anew, passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.repairs.tensors import is_indexed
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, name_of
 from stablelint.runtime.crash.source import expression_at, function_at
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
@@ -113,7 +114,10 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
             0, f"if these are identifiers, number them all from 0: {numbered}, of the whole data set"
         )
     if indices.dim() and indices.shape[-1] > 1 and bool((indices.diff() == 1).all()):
-        advice.append(f"these count places, and {rows} have a row: cut what they count to the last {rows}")
+        advice.append(
+            _cut_to(scene, indices.shape[-1], rows)
+            or f"these count places, and {rows} have a row: cut what they count to the last {rows}"
+        )
         if any(switches_off(resolve(one.site)) for one in scene.frames if one.mine):  # nothing is trained on
             advice.reverse()
     if int(indices.min()) < 0:
@@ -124,6 +128,25 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     source = source or _handed_on(scene, "num_embeddings")
     other = tuple((f"num_embeddings, {rows}, comes from here", at) for at in source)
     return Explanation("index", summary, advice=tuple(advice), operands=operands, other=other)
+
+
+def _cut_to(scene: Scene, count: int, rows: int) -> str:
+    """What a call was given that is so long, cut to its last places, as many as have a row, if the program goes on."""
+    call, _ = scene.origins.maker(scene.module) or (None, None)
+    given = expression.given_by_name(call, {}, type(scene.module)) if isinstance(call, ast.Call) else {}
+    called = ast.unparse(given.get("num_embeddings", ast.Name(""))).rpartition(".")[2]
+    for frame in (one for one in reversed(scene.frames) if one.mine):
+        node, filename = node_at(frame.site), frame.site.code.co_filename
+        for one in (
+            (*node.args, *(each.value for each in node.keywords)) if isinstance(node, ast.Call) else ()
+        ):
+            value = expression.value_of(one, frame.names)
+            if isinstance(value, torch.Tensor) and value.shape[-1:] == (count,):
+                limit = name_of(rows, [frame], called) or rows
+                repair = as_of(scene, f"{{}}[{':, ' * (value.dim() - 1)}-{limit}:]", one, filename)
+                if told := passed(scene, [repair]):
+                    return told[0]
+    return ""
 
 
 def _handed_on(scene: Scene, name: str) -> tuple[Location, ...]:
