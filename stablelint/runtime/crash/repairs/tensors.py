@@ -97,12 +97,15 @@ def _casts(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
     ):
         yield "x.bool()"  # one for each that may be picked
         return
+    truths = mask or not (value.is_floating_point() or _is_known(value, call))
+    kept = {torch.float32: True, torch.int64: whole, torch.bool: truths}  # without a loss of numbers
     for dtype, text in reversed(_CASTS.items()) if mask else _CASTS.items():
-        if value.is_floating_point() and not (
-            mask if dtype is torch.bool else whole or dtype.is_floating_point
+        if (
+            kept[dtype]
+            and dtype not in wanted
+            and dtype != value.dtype
+            and (value.dtype, dtype) != (torch.bool, torch.int64)
         ):
-            continue  # numbers would be lost
-        if dtype not in wanted and dtype != value.dtype and (value.dtype, dtype) != (torch.bool, torch.int64):
             yield f"x.{text}"
     if value.is_floating_point() and not value.requires_grad:
         yield "x.requires_grad_()"
