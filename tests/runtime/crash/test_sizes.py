@@ -189,6 +189,40 @@ MORE = {
         "net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))\nsample = torch.ones(3)\nnet(sample)\n",
         ("net.eval() and sample.unsqueeze(0) in line 7 pass",),
     ),
+    "a product whose places are others": (
+        NET + "        self.conv, self.out = nn.Conv2d(1, 4, 3, padding=1), nn.Linear(2 * 2 * 5 * 5, 3)\n"
+        "    def forward(self, x):\n        return self.out(self.conv(x).flatten(1))\n"
+        "Net()(torch.ones(2, 1, 6, 6))\n",
+        ("nn.Linear(2 * 2 * 6 * 6, 3) in line 8 passes",),
+    ),
+    "a size of the data in a product": (
+        "class Net(nn.Module):\n    def __init__(self, size=8):\n        super().__init__()\n"
+        "        self.conv, self.out = nn.Conv2d(1, 3, 3, padding=1), nn.Linear(3 * (size - 1) * size, 3)\n"
+        "    def forward(self, x):\n        return self.out(self.conv(x).flatten(1))\n"
+        "Net()(torch.ones(2, 1, 5, 6))\n",
+        ("Net(size=6) in line 11 passes",),
+    ),
+    "a layer before the model": (
+        "model = nn.TransformerEncoderLayer(8, 4, batch_first=True)\ntable = nn.Embedding(9, 6)\n"
+        "model(table(torch.tensor([[1, 2]])))\n",
+        ("nn.Embedding(9, 8) in line 6 passes",),
+    ),
+    "lengths that do not decrease": (
+        "x, lengths = torch.ones(2, 4, 3), torch.tensor([2, 4])\n"
+        "nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)\n",
+        (
+            "nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False) in line 6 passes",
+        ),
+    ),
+    "a sequence that has grown beyond its places": (
+        "class Net(nn.Module):\n    def __init__(self, block_size):\n        super().__init__()\n"
+        "        self.block_size, self.pos = block_size, nn.Embedding(block_size, 2)\n"
+        "    def forward(self, idx):\n        return self.pos(torch.arange(idx.shape[1]))\n"
+        "    @torch.no_grad()\n    def grow(self, idx):\n        while idx.shape[1] < 6:\n"
+        "            idx = torch.cat([idx, self(idx).argmax(1)[None, -1:]], dim=1)\n        return idx\n"
+        "Net(4).grow(torch.zeros(1, 2).long())\n",
+        ("idx[:, -self.block_size:] in line 14 passes", "Net(5) in line 16 passes"),
+    ),
     "an image without a batch": (
         NET + "        self.conv, self.out = nn.Conv2d(1, 2, 3), nn.Linear(18, 2)\n"
         "    def forward(self, x):\n        return self.out(self.conv(x).flatten(1))\n"

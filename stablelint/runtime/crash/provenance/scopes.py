@@ -15,7 +15,14 @@ import torch
 from torch.utils.data import DataLoader, Subset
 
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
-from stablelint.runtime.crash.provenance.statements import END, assignment, callee, in_class, located
+from stablelint.runtime.crash.provenance.statements import (
+    END,
+    assignment,
+    callee,
+    default_of,
+    in_class,
+    located,
+)
 from stablelint.runtime.program.frames import compile_calmly, is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.operations import function, having, method
@@ -173,3 +180,17 @@ def keeps_elements(name: str) -> bool:
     """Whether a method of tensors only cuts their graph, or moves them to a device."""
     found = method(name)
     return found is not None and found[0].name in having("cut", "device")
+
+
+def value_in(node: ast.expr, scope: Scope) -> Any:
+    """The value of an expression, of the arguments of its function as far as it is known what that was given."""
+    unknown = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {*scope.names}
+    return value_of(node, {**scope.names, **{name: of_argument(name, scope) for name in unknown}})
+
+
+def of_argument(name: str, scope: Scope) -> Any:
+    """What a function was given for an argument, or has for it by default, as far as it is known."""
+    if (given := scope.argument(name)) is not None:
+        return value_in(*given)
+    default = default_of(parse_file(scope.code.co_filename) or ast.Module([], []), scope.code, name)
+    return UNKNOWN if default is None else value_of(default, scope.names)

@@ -6,20 +6,26 @@ import ast
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
+from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.expression import given_by_name
+from stablelint.runtime.crash.layers import outermost
 from stablelint.runtime.crash.provenance.history import makers
 from stablelint.runtime.crash.provenance.made import Places, modules_of
+from stablelint.runtime.crash.provenance.scopes import of_argument
 from stablelint.runtime.crash.provenance.statements import default_in
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.remade import settings_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
+from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.syntax.names import names_in
 
 FACTORS = (2, 3, 4)
 _Told = tuple[str, Edit]  # how an edit is told, which may be a part of a call
@@ -58,6 +64,8 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
     if not isinstance(call, ast.Call):
         return
     before, given = settings_of(layer), given_by_name(call, {}, type(layer))
+    for name, value in setting.changed if len(setting.changed) == 1 else ():
+        yield from _solved(scene, name, layer, places, value)
     taken = [one.arg for one in ast.walk(function_at(places[0]) or ast.Pass()) if isinstance(one, ast.arg)]
     for names in (taken, []) if any(name in taken for name, _ in setting.changed) else ([],):
         anew = copy.deepcopy(call)
@@ -70,6 +78,32 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
         yield from around(given.get(name), places, before.get(name), value)
 
 
+def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value: Any) -> Iterator[_Told]:
+    """Edits of what the function around a call was given for a name in an expression there: a size of the data."""
+    call, scope = scene.origins.maker(layer) or (None, None)
+    node = given_by_name(call, {}, type(layer)).get(setting) if isinstance(call, ast.Call) else None
+    data = outermost(scene)
+    if not isinstance(node, ast.BinOp) or scope is None or data is None:
+        return
+    values = {one: of_argument(one, scope) for one in sorted(names_in(node))}
+    sizes = dict.fromkeys(size for one in tensors_in(data[1:]) for size in one.shape[::-1])
+    for name, size in product(values, sizes):
+        if deduced(node, {**values, name: size}) == value and values[name] != size:
+            yield from around(ast.Name(name), places, values[name], size)
+
+
+def _handed(function: ast.FunctionDef, call: ast.expr | None) -> dict[str, ast.expr]:
+    """What a call gives a function for its parameters, by name."""
+    if not isinstance(call, ast.Call) or any(isinstance(one, ast.Starred) for one in call.args):
+        return {}
+    taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
+    taken = taken[1:] if taken[:1] == ["self"] else taken
+    return {
+        **dict(zip(taken, call.args, strict=False)),
+        **{one.arg: one.value for one in call.keywords if one.arg},
+    }
+
+
 def around(node: ast.expr | None, places: Places, before: Any, value: Any) -> Iterator[_Told]:
     """Edits of what the function around a call was given for an argument of that call, and so on outwards."""
     function = function_at(places[0])
@@ -79,16 +113,11 @@ def around(node: ast.expr | None, places: Places, before: Any, value: Any) -> It
     if node.id not in (*taken, *(one.arg for one in function.args.kwonlyargs)):
         return
     outer = expression_at(places[1]) if len(places) > 1 else None
-    taken = taken[1:] if taken[:1] == ["self"] else taken
-    given: dict[str, ast.expr] = {}
-    if isinstance(outer, ast.Call) and not any(isinstance(one, ast.Starred) for one in outer.args):
-        given = dict(zip(taken, outer.args, strict=False))
-        given |= {one.arg: one.value for one in outer.keywords if one.arg}
+    given = _handed(function, outer)
     default = default_in(function, node.id)
     if isinstance(outer, ast.Call) and (node.id in given or default is not None):
         anew, value_there = copy.deepcopy(outer), given.get(node.id, ast.Constant(before))
-        named = dict(zip(taken, anew.args, strict=False)) | {str(one.arg): one.value for one in anew.keywords}
-        give(anew, named, node.id, written(value_there, before, value))
+        give(anew, _handed(function, anew), node.id, written(value_there, before, value))
         yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
     if node.id in given:
         yield from around(given[node.id], places[1:], before, value)
@@ -113,6 +142,8 @@ def written(node: ast.expr | None, before: Any, value: Any) -> ast.expr:
     text = repr(value)
     if node is not None and not isinstance(node, ast.Constant) and type(before) is type(value) is int:
         inner = f"({ast.unparse(node)})" if isinstance(node, ast.BinOp) else ast.unparse(node)
+        if (anew := _refactored(node, before, value)) is not None:
+            return anew
         if value - before in (1, 2, 3):
             text = plus(node, value - before)
         elif value == before - 1:
@@ -122,6 +153,34 @@ def written(node: ast.expr | None, before: Any, value: Any) -> ast.expr:
         elif any(before == one * value for one in FACTORS):
             text = f"{inner} // {before // value}"
     return ast.parse(text, mode="eval").body
+
+
+def _refactored(node: ast.expr, before: int, value: int) -> ast.expr | None:
+    """A product with another number wherever one stands in it: the one that stands there twice, or alone may change."""
+    numbers = [
+        one.value for one in _factors(node) if isinstance(one, ast.Constant) and type(one.value) is int
+    ]
+    found = dict[int, int]()
+    for number in (one for one in numbers if one > 1):
+        count = numbers.count(number)
+        other = round((value * number**count / before) ** (1 / count))
+        if other**count * before == value * number**count:
+            found[number] = other
+    often = [one for one in found if numbers.count(one) > 1] or [*found]
+    if len(often) != 1 or not isinstance(node, ast.BinOp):
+        return None
+    anew = copy.deepcopy(node)
+    for one in _factors(anew):
+        if isinstance(one, ast.Constant) and one.value == often[0]:
+            one.value = found[often[0]]
+    return anew
+
+
+def _factors(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left, ast.Mult(), right):
+            return [*_factors(left), *_factors(right)]
+    return [node]
 
 
 def plus(node: ast.expr, more: int) -> str:

@@ -18,8 +18,7 @@ from torch import nn
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.history import makers
-from stablelint.runtime.crash.provenance.scopes import Scope, makes
-from stablelint.runtime.crash.provenance.statements import default_of
+from stablelint.runtime.crash.provenance.scopes import Scope, makes, value_in
 from stablelint.runtime.crash.repairs.configured import Configured, Path, entries, with_entry
 from stablelint.runtime.crash.repairs.constructors import around, give
 from stablelint.runtime.crash.repairs.edits import Edit
@@ -27,7 +26,6 @@ from stablelint.runtime.crash.repairs.onward import by_edit, likely
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.process.confined import confine
 from stablelint.runtime.process.copies import can_copy, said_by_copy
-from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 
 _SECONDS = 4.0  # for all models that are built
@@ -79,7 +77,7 @@ def _configured(
 ) -> Configured | None:
     """The one configuration that holds all arguments that are to be others; None where a call tells them itself."""
     for node in _spread(call):
-        held = _value(node, scope)
+        held = value_in(node, scope)
         if changed and all(path[0] in entries(held) for path in changed):
             return Configured(scene, scope, call, node, held, changed)
     names = [path[0] for path in changed if len(path) > 1]
@@ -95,26 +93,13 @@ def _spread(call: ast.Call) -> list[ast.expr]:
     return [one.value for one in call.keywords if one.arg is None]
 
 
-def _value(node: ast.expr, scope: Scope) -> Any:
-    """The value of an expression, of the arguments of its function as far as it is known what that was given."""
-    unknown = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - {*scope.names}
-    return value_of(node, {**scope.names, **{name: _of_argument(name, scope) for name in unknown}})
-
-
-def _of_argument(name: str, scope: Scope) -> Any:
-    if (given := scope.argument(name)) is not None:
-        return _value(*given)
-    default = default_of(parse_file(scope.code.co_filename) or ast.Module([], []), scope.code, name)
-    return UNKNOWN if default is None else value_of(default, scope.names)
-
-
 def _arguments(call: ast.Call, scope: Scope, kind: type) -> dict[str, Any]:
     """What a class is given for its arguments, or has for them by default; nothing where a part of that is unknown."""
     taken, written = inspect.signature(kind).parameters, given_by_name(call, scope.names, kind)
     values = {name: one.default for name, one in taken.items() if one.kind not in _SEVERAL}
-    values |= {name: _value(one, scope) for name, one in written.items()}
+    values |= {name: value_in(one, scope) for name, one in written.items()}
     for one in _spread(call):
-        values |= entries(_value(one, scope))
+        values |= entries(value_in(one, scope))
     unknown = any(one is UNKNOWN or one is inspect.Parameter.empty for one in values.values())
     return {} if unknown else values
 

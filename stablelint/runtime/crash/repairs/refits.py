@@ -21,7 +21,7 @@ from stablelint.runtime.crash.provenance.history import Past, history, makers
 from stablelint.runtime.crash.provenance.made import modules_of
 from stablelint.runtime.crash.repairs.constructors import FACTORS, constructed, line_of, written
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
-from stablelint.runtime.crash.repairs.onward import Onward
+from stablelint.runtime.crash.repairs.onward import Onward, by_edit
 from stablelint.runtime.crash.repairs.remade import alternatives, remade, settings_of, sizes_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
@@ -47,7 +47,8 @@ def refitted(scene: Scene, factor: Fraction | None = None, layer: nn.Module | No
     for one in chain(*(sources if outermost(scene) is None else sources[::-1])):
         if found := onward.through(constructed(scene, one)) or onward.through([one]):
             return found[:1]
-    return []
+    outside = (each for one in _outside(scene) for each in constructed(scene, one))
+    return next((found for one in outside if (found := onward.through([one]))), [])
 
 
 def widened(scene: Scene, failed: Setting) -> list[Repair]:
@@ -93,6 +94,18 @@ def _relayered(
                 yield Repair(text, None, "setting", revisions=settings, where=_path(inner, layer))
 
 
+def _outside(scene: Scene) -> Iterator[Repair]:
+    """Layers before the model that failed, with a size of its weights in place of one that it was given."""
+    inner, shown = outermost(scene), scene.operands()
+    inside = {id(one) for one in inner[0].modules()} if inner is not None else set[int]()
+    given = {size for one in shown if not one.held for size in one.shape[1:]}
+    wanted = dict.fromkeys(size for one in shown if one.held for size in one.shape[::-1])
+    for layer in (one for _, one in modules_of(scene.frames) if inside and id(one) not in inside):
+        for name, size in sizes_of(layer).items():
+            for other in wanted if size in given else ():
+                yield Repair("", None, "setting", revisions=(Setting(id(layer), ((name, other),)),))
+
+
 def _path(inner: tuple[nn.Module, Any, Any] | None, layer: nn.Module) -> str:
     paths = [path for path, one in inner[0].named_modules() if one is layer] if inner is not None else []
     return f" of {paths[0]}" if paths else ""
@@ -120,7 +133,9 @@ def _alike(scene: Scene, layer: nn.Module, layers: list[nn.Module]) -> list[nn.M
 def _recalled(scene: Scene) -> Iterator[Repair]:
     """Calls that made an operand with a switch turned, or with another size where one does not fit."""
     past = history(scene)
-    operands, tried = {one.name: one for one in scene.operands()}, set[Edit]()
+    operands, tried, failed = {one.name: one for one in scene.operands()}, set[Edit](), scene.node
+    for anew in _switched(failed, scene.user.names) if isinstance(failed, ast.Call) else ():
+        yield by_edit(scene, Edit.of(failed or anew, scene.location.filename, ast.unparse(anew)))
     for name in past.operands if past is not None else ():
         others = [one for one in operands.values() if one.name != name]
         for one in past.way(name, lambda _: True)[:_MOST] if past is not None else ():
