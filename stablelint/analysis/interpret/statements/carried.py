@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from stablelint.records import dataclass
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import WRITING, written_name
 
