@@ -404,11 +404,9 @@ def _look_at_assignment(node: ast.Assign, seen: Glance) -> None:
         for target in node.targets:
             names = target.elts if type(target) is ast.Tuple else [target]
             seen.variable.update(name.id for name in names if type(name) is ast.Name)
-    asks = _constant(node.value) is not False
-    if asks and any(
-        getattr(part, "attr", "") == GRADED for target in node.targets for part in _parts(target)
-    ):
-        seen.words.add(GRADED)
+    for target in node.targets:
+        if type(target) is not ast.Name and _constant(node.value) is not False:
+            seen.words.update(GRADED for part in _parts(target) if getattr(part, "attr", "") == GRADED)
     for target in node.targets if words else ():
         for part in _parts(target):
             if isinstance(part, ast.Name | ast.Attribute):

@@ -14,11 +14,10 @@ Speaks = Callable[[str], bool]
 
 def _says(pattern: str) -> Speaks:
     """A predicate over names: whether a word of the class stands in one."""
-    search = re.compile(pattern, re.I).search
 
     @lru_cache(maxsize=8192)
     def speaks(name: str) -> bool:
-        return search(name) is not None
+        return re.search(pattern, name, re.I) is not None
 
     return speaks
 
