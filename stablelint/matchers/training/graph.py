@@ -58,6 +58,8 @@ _ASKED = "this does nothing for a loss with a graph, and hides the error of one 
 _LEAF = "the loss was cut off its graph and made a leaf of its own: no parameter gets a gradient"
 _BARE = "the loss has no graph: nothing that it is made of requires a gradient"
 
+# What leaves whole numbers, of which there is no gradient.
+_OF_WHOLE = (ast.FloorDiv, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 _WRITTEN = "|".join(("op=", "[]=", *(f"{name}_" for name in _IN_PLACE)))
 _SAVED = "|".join((*_SAVES_RESULT, *_SAVES_OPERAND, "parameter"))
 
@@ -72,8 +74,8 @@ def _may_overwrite(seen: Glance) -> bool:
 def _target(node: ast.AST, seen: Glance) -> ast.expr | None:
     """What a node writes into in place; of an initialisation, what it is given."""
     match node:
-        case ast.AugAssign(target=target):
-            return target
+        case ast.AugAssign(op=operator, target=target):
+            return None if isinstance(operator, _OF_WHOLE) else target
         case ast.Subscript(ctx=ast.Store(), slice=key, value=value):
             return None if isinstance(key, ast.JoinedStr) else value
         case ast.Call(func=ast.Attribute(attr=name, value=value), args=given) if name.endswith("_"):

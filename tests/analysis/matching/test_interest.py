@@ -142,6 +142,8 @@ TABLE = {"inner": _inner}
         ("mask = torch.ones(n, requires_grad=True); mask[0] = 0", True),
         ("w = torch.rand(n); w.requires_grad_(); w += 1", True),
         ("p = torch.sigmoid(x); p[0] = 0", True),
+        ("p = torch.sigmoid(x); p %= n", True),
+        ("p = torch.sigmoid(x); p //= 2", False),
     ],
 )
 def test_a_change_in_place_needs_what_a_gradient_reads_or_asks_for(line: str, looked_at: bool) -> None:
