@@ -27,6 +27,7 @@ from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import SCOPES, descendants, nodes_below
+from stablelint.syntax.writes import is_of_self
 
 _KEEPS_KIND = having("linear") | {"pow", "abs", "square"} | KEEPS_SORT
 _COMPUTED = _KEEPS_KIND | MAKES_FLOATS
@@ -256,6 +257,7 @@ def _is_array(value: Value, site: Site) -> bool:
     """Whether a value is NumPy's or a table's, or made of such: its function has the like made of it by NumPy."""
     function = site.frame.function
     likes = _likes_made(function.node, function.module) if function is not None else frozenset()
+    held = _held_arrays(site.frame.module)
     if function is not None and not _made_into_tensors(function.node).isdisjoint(map(id, _nodes_of(site))):
         return True
     for part in behind(value, _hides_its_operands):
@@ -268,6 +270,7 @@ def _is_array(value: Value, site: Site) -> bool:
             or of_table
             or of_package
             or (part.op in HANDED_OVER and part.name in likes)
+            or (isinstance(part.node, ast.expr) and _root_attribute(part.node) in held)
         ):
             return True
     return False
@@ -276,6 +279,32 @@ def _is_array(value: Value, site: Site) -> bool:
 def _nodes_of(site: Site) -> Iterator[ast.AST | None]:
     yield site.value.node
     yield from (one.node for one in site.match.covered)
+
+
+@remembered
+def _held_arrays(module: ModuleInfo) -> frozenset[str]:
+    """The attributes of `self` that a method, whichever, fills with what a package of arrays or tables makes."""
+    found: set[str] = set()
+    for node in nodes_below(module.source.tree, ast.Assign):
+        root = spelled(node.value.func).partition(".")[0] if isinstance(node.value, ast.Call) else ""
+        if module.imports.get(root, "").partition(".")[0] in (*_ARRAYS, *_TABLES):
+            found.update(spelled(one) for one in node.targets if is_of_self(one))
+    return frozenset(found)
+
+
+def _root_attribute(node: ast.expr) -> str:
+    """The attribute of `self` that an expression takes a part of, or calls a method of: `self.x` of `self.x[0].sum()`."""
+    while not is_of_self(node):
+        match node:
+            case (
+                ast.Subscript(value=inner)
+                | ast.Call(func=ast.Attribute(value=inner))
+                | ast.Attribute(value=inner)
+            ):
+                node = inner
+            case _:
+                return ""
+    return spelled(node)
 
 
 @remembered

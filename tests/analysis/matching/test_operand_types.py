@@ -858,3 +858,23 @@ def test_a_file_for_an_older_torch_gets_no_function_that_it_may_lack() -> None:
     assert fixes(code)["SL204"] == ("torch.logaddexp(a, b)",)
     assert fixes(older)["SL204"] == "this file is written for a PyTorch that may lack `torch.logaddexp`"
     assert fixes(older)["SL102"] == ("(x == y).sum().clamp_min(1)",)
+
+
+@pytest.mark.parametrize("taken", ["self.table[self.label]", "self.table[self.label].dropna()", "self.table"])
+def test_what_any_method_keeps_as_a_table_is_no_tensor(taken: str) -> None:
+    written = fixes(f"""
+        import pandas as pd
+
+        class Rows:
+            def __init__(self, file, label):
+                self.label, self.table = label, None
+                self.table = pd.read_csv(file)
+
+            def merge(self, other):
+                self.table = self.table.merge(other)
+
+            def balance(self):
+                mean = {taken}.mean()
+                return torch.tensor([1, (1 - mean) / mean])
+        """)
+    assert not any(isinstance(one, tuple) for one in written.values())
