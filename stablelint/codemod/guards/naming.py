@@ -137,12 +137,18 @@ def _renamed(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[dr
     run = after[anew : after.index(site)] if (site := tree.statement(node)) in after[anew:] else []
     is_straight = bool(run) and all(isinstance(one, ast.Assign | ast.Expr) for one in run)
     is_straight = is_straight and effect(second.value) is not Effect.ACTS
-    tried = (isinstance(link.parent, ast.Try | ast.For | ast.While) for link in tree.ancestors(statement))
-    changes = []
-    if is_straight and not any(tried) and not _is_read_on(tree, target.id, second, node):
-        reads = [one for one in reads if one not in set(ast.walk(second))]
-        changes = [draft.removal(tree, draft.whole_lines(tree, second))]
-    return name, [*((tree.start(one), tree.end(one), name) for one in (target, *reads)), *changes]
+    around = [link.parent for link in tree.ancestors(statement)]
+    tried = any(isinstance(one, ast.Try) for one in around)
+    # What a turn leaves in the name must not be what the next one reads, unless the rewritten statement gives it anew.
+    loops = [one for one in around if isinstance(one, ast.For | ast.While)]
+    again = [] if binds(tree.statement(node), target.id) else loops[-1:]
+    early = [one for loop in again for one in readers(loop, target.id) if one.lineno <= statement.lineno]
+    goes = is_straight and not (tried or early) and not _is_read_on(tree, target.id, second, node)
+    gone = [draft.removal(tree, draft.whole_lines(tree, second))] if goes else []
+    if gone and any(readers(node, target.id)):
+        return target.id, gone
+    reads = [one for one in reads if not goes or one not in set(ast.walk(second))]
+    return name, [*((tree.start(one), tree.end(one), name) for one in (target, *reads)), *gone]
 
 
 def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tuple[str, list[draft.Change]]:

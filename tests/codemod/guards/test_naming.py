@@ -143,5 +143,20 @@ def test_what_a_value_is_made_of_stays_when_the_value_gets_a_name_of_its_own() -
 def test_what_a_value_was_on_the_way_goes_with_its_reader() -> None:
     way = "        x = x.abs()\n        x = x + 1\n        x = x.log()\n"
     source = f"import torch\ndef f(self, x):\n    if self.log:\n{way}    return x\n"
-    short = "        x_abs = x.abs()\n        x = torch.log1p(x_abs)\n"
+    short = "        x = x.abs()\n        x = torch.log1p(x)\n"
     assert fixed(source)[0] == source.replace(way, short)
+
+
+def test_a_name_stays_where_what_was_read_between_reads_the_same() -> None:
+    way = "        w = z.squeeze(1)\n        t = w.max()\n        w = w.softmax(1)\n        w = w.log()\n"
+    source = f"import torch\ndef f(x, s):\n    for z in x:\n{way}        s = s + w.sum() * t\n    return s\n"
+    short = "        w = z.squeeze(1)\n        t = w.max()\n        w = torch.log_softmax(w, dim=1)\n"
+    assert fixed(source)[0] == source.replace(way, short)
+
+
+def test_a_name_that_the_next_turn_reads_gets_another_beside_it() -> None:
+    way = "        t = w.max()\n        w = z.squeeze(1)\n        w = w.softmax(1)\n        y = w.log()\n"
+    source = (
+        f"import torch\ndef f(x, s, w):\n    for z in x:\n{way}        s = s + y.sum() * t\n    return s\n"
+    )
+    assert "w = w.softmax(1)" in fixed(source)[0] or "w = logits.softmax(1)" in fixed(source)[0]
