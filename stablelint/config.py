@@ -9,12 +9,11 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from stablelint.diagnostic import Level, Position, Problem
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 
 SECTION = "tool.stablelint"
 

@@ -6,13 +6,12 @@ Rows and columns count from 1; columns count characters, and the end of a span i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from enum import StrEnum
 from itertools import accumulate
 from types import MappingProxyType
 from typing import NamedTuple
 
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 
 
 class Applicability(StrEnum):

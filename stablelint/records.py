@@ -7,11 +7,12 @@ A run over one file spends a quarter of its start on that. This one compiles an 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import field, fields, replace
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-__all__ = ("dataclass",)
+__all__ = ("dataclass", "field", "fields", "replace")
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -24,7 +25,7 @@ else:
 
 def _defined(cls: type[Any], *, slots: bool = False, frozen: bool = False, eq: bool = True) -> type[Any]:
     made: type[Any] = dataclasses.dataclass(slots=slots, init=False, repr=False, eq=False)(cls)
-    names = [one.name for one in dataclasses.fields(made)]
+    names = [one.name for one in fields(made)]
     key = attrgetter(names[0], *names)  # a tuple, be there one field
     methods: dict[str, Any] = {"__init__": _filling(made), "__repr__": _text}
     if eq:
@@ -40,19 +41,12 @@ def _defined(cls: type[Any], *, slots: bool = False, frozen: bool = False, eq: b
 
 def _filling(made: type[Any]) -> Any:
     """The `__init__` of a class."""
-    scope: dict[str, Any] = {"left_out": dataclasses.MISSING}
-    parameters, body = ["self"], [""]
-    for one in dataclasses.fields(made):
-        given, scope[f"of_{one.name}"] = one.name, one.default
-        if one.default is not dataclasses.MISSING:
-            parameters.append(f"{one.name}=of_{one.name}")
-        elif one.default_factory is not dataclasses.MISSING:
-            scope[f"of_{one.name}"] = one.default_factory
-            parameters.append(f"{one.name}=left_out")
-            given = f"of_{one.name}() if {one.name} is left_out else {one.name}"
-        else:
-            parameters.append(one.name)
-        body.append(f"self.{one.name} = {given}")
+    scope, parameters, body = dict[str, Any](), ["self"], [""]
+    for one in fields(made):
+        name, is_made = one.name, one.default_factory is not dataclasses.MISSING
+        scope[f"{name}_"] = one.default_factory if is_made else one.default
+        parameters.append(name if scope[f"{name}_"] is dataclasses.MISSING else f"{name}={name}_")
+        body.append(f"self.{name} = {f'{name}_() if {name} is {name}_ else ' if is_made else ''}{name}")
     if hasattr(made, "__post_init__"):
         body.append("self.__post_init__()")
     exec(f"def __init__({', '.join(parameters)}):" + "\n ".join(body), scope)
@@ -61,5 +55,5 @@ def _filling(made: type[Any]) -> Any:
 
 
 def _text(one: Any) -> str:
-    shown = (field.name for field in dataclasses.fields(one) if field.repr)
-    return f"{type(one).__qualname__}({', '.join(f'{name}={getattr(one, name)!r}' for name in shown)})"
+    shown = (f"{known.name}={getattr(one, known.name)!r}" for known in fields(one) if known.repr)
+    return f"{type(one).__qualname__}({', '.join(shown)})"

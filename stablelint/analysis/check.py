@@ -6,7 +6,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -46,7 +45,7 @@ from stablelint.diagnostic import (
     Texts,
     counting,
 )
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.syntax.operations import having
 from stablelint.syntax.precision import DEFAULT, FLOAT16, MIXED, shows_half
 from stablelint.syntax.relevance import brings_torch, concerns, is_checked

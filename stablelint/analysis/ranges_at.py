@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from stablelint.analysis.check import BUDGET
@@ -29,7 +28,7 @@ from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import NUMERIC, Graph, Value
 from stablelint.diagnostic import Position, Span
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 from stablelint.syntax.source import SourceError
 from stablelint.syntax.walk import descendants
 

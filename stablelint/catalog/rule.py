@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 
 from stablelint.catalog import page
 from stablelint.diagnostic import Applicability, Severity
 from stablelint.numerics.formats import DTYPES
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

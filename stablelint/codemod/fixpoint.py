@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from stablelint.codemod.flow.nodes import shown
 from stablelint.codemod.propose import propose_all
@@ -13,7 +12,7 @@ from stablelint.codemod.text.locate import parse
 from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.codemod.waiting import without_waiting
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 
 MAX_ROUNDS = 10
 _STILL_THERE = "the finding would still be there"

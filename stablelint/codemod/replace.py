@@ -6,7 +6,6 @@ import ast
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.flow.definition import definition
@@ -37,7 +36,7 @@ from stablelint.codemod.text.locate import Region, Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import SELECTIONS

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import run_by
 from stablelint.matchers.tree import Function, argument, assigned, calls_in, end, parents, receiver
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.syntax.names import spelled
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, nodes_in

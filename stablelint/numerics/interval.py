@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 from stablelint.numerics.formats import FloatFormat, round_to
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 
 End = tuple[float, bool]
 """The value of an end, and whether it is open."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 from unicodedata import category
 
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Position, edited
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.report.style import PIPED_WIDTH, PLAIN, Style
 from stablelint.syntax.source import encoding_of, lines_of
 from stablelint.workspace.notebooks import cell_of, lines_of_cell

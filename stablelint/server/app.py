@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -23,7 +22,7 @@ from pygls.uris import to_fs_path
 
 from stablelint import __version__
 from stablelint.diagnostic import Diagnostic, Problem, Span
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.server import speak
 from stablelint.server.glance import change_in_function, kept
 from stablelint.server.projects import Project, Projects, on_disk

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import attrs
 from lsprotocol import types
 
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

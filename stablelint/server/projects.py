@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.config import ConfigError, Settings, load
 from stablelint.diagnostic import NOTHING, Passes, Problem, Span
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.workspace.files.discover import discover
 from stablelint.workspace.fixing import FileFix, Wanted, fix_text
 from stablelint.workspace.pipeline import check, check_text

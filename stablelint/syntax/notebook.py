@@ -13,11 +13,10 @@ import re
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
 from typing import Any
 
 from stablelint.diagnostic import Position, Problem
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.source import SourceError
 
 _MAGIC = re.compile(r"^(\s*)(?:[%!?].*|.*[^=!<>\s#]\?{1,2}|[\w.,\s\[\]()*]+=\s*[%!].*)$")

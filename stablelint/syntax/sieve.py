@@ -10,11 +10,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import field
 from functools import cache
 from typing import Any
 
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax import operations
 from stablelint.syntax.aliases import BIG, INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
 from stablelint.syntax.names import last_name, spelled

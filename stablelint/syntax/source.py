@@ -9,10 +9,9 @@ import sys
 import tokenize
 import warnings
 from collections.abc import Callable
-from dataclasses import field
 
 from stablelint.diagnostic import Position, Problem, Span
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.newer import tree_of
 
 # What an older Python says of the syntax of a later one, among other things.

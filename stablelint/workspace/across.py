@@ -11,13 +11,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Diagnostic, Edit, Passes, Texts
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.syntax.source import SourceError
 from stablelint.workspace.examine import Scope, setup
 from stablelint.workspace.files.discover import discover

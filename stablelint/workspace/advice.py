@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import field, replace
 from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +17,7 @@ from stablelint.codemod.propose import propose
 from stablelint.codemod.text.diff import unified_diff
 from stablelint.codemod.text.edits import apply_edits
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Fix, Level, Position, Span, Status
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.runtime.guard.reporting.cause import Advice, Cause, Remedied, Rewrite
 from stablelint.runtime.guard.reporting.event import Event
 from stablelint.workspace.examine import Examiner, Scope

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stablelint.diagnostic import NOTHING, Applicability, Diagnostic, Level, Passes, Problem
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 from stablelint.syntax.relevance import is_checked
 from stablelint.syntax.source import SourceError
 from stablelint.workspace import pool

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
 from stablelint.diagnostic import Diagnostic, Level, Passes, Problem
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.workspace.examine import NOTHING_RECEIVED
 from stablelint.workspace.kept.codec import Answer
 from stablelint.workspace.notebooks import problem_in_cell

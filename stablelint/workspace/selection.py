@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from operator import eq
 from typing import TYPE_CHECKING
 
 from stablelint.config import Settings
 from stablelint.diagnostic import Problem
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.workspace.files.discover import PathPatterns
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 
 from stablelint.diagnostic import (
     Applicability,
@@ -23,7 +22,7 @@ from stablelint.diagnostic import (
     Span,
     Status,
 )
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.comments import Comments, comments_of
 from stablelint.syntax.source import SourceError, decode
 

@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 
 from stablelint.analysis.evidence.fact import all_facts
 from stablelint.analysis.evidence.subject import Subject
 from stablelint.diagnostic import LIKELY_FROM, RULE, Diagnostic, Level, Reason
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 
 _WEIGHTS = Path(__file__).with_name("weights.json")
 ENOUGH = 5  # findings that were read, from which a share is told

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import field
 from functools import cached_property
 
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
@@ -13,7 +12,7 @@ from stablelint.analysis.proof.replacement import Replacement, is_replaced
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 
 # Operations whose result is 0 where one operand is.
 _SCALES = frozenset("mul div pow square sqrt abs neg item index part gather mean sum clamp add".split())

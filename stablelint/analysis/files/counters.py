@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
 
 from stablelint.analysis.files.modules import ClassInfo
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_below

@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ from stablelint.analysis.files.reading import (
     sources_of,
 )
 from stablelint.analysis.files.sights import Sights
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.names import called_name, dotted, last_name, spelled
 from stablelint.syntax.sieve import FOREIGN, Glance
 from stablelint.syntax.signatures import defaults_of, parameters

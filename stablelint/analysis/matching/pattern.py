@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from dataclasses import field
 
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
@@ -15,7 +14,7 @@ from stablelint.analysis.values.state import Frame, Session, State, ignore
 from stablelint.analysis.values.value import Graph, Kind, Value
 from stablelint.analysis.values.views import stripped
 from stablelint.catalog.pattern import ALIASES, PREFIX, Pattern, modules_of, parse_pattern
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.operations import VIEWS, having
 from stablelint.syntax.source import Source
 from stablelint.syntax.walk import descendants

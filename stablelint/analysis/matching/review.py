@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
 from functools import cached_property, lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
@@ -36,7 +35,7 @@ from stablelint.catalog.predicates import parse_predicate
 from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.numerics.interval import Interval
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.syntax import operations, precision
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import nodes_below

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 
 from stablelint.analysis.matching.pattern import Match
 from stablelint.analysis.matching.predicates import Context
@@ -14,7 +13,7 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import Rule
 from stablelint.numerics.interval import Interval
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.names import bound_by, spelled
 from stablelint.syntax.walk import descendants
 

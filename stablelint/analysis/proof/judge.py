@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 
 from stablelint.analysis.values.attainability.arithmetic import vanishes_beside_nan
@@ -18,7 +17,7 @@ from stablelint.catalog.rule import Rule
 from stablelint.diagnostic import Status
 from stablelint.numerics.formats import INTEGERS, FloatFormat
 from stablelint.numerics.interval import Interval
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 from stablelint.syntax.operations import VIEWS, having
 
 NOT_DIFFERENTIABLE = INTEGERS.keys() | {"bool"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import replace
 
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.contexts import CREATIONS
@@ -22,7 +21,7 @@ from stablelint.analysis.values.views import behind, laid_alike, stripped
 from stablelint.catalog.contract import Comparison
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.numerics.ranges import range_of
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 _REPLACING = having("replace")

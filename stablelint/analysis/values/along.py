@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from stablelint.analysis.values.indexing import keeps_all, parts_of
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 from stablelint.syntax.operations import VIEWS, having
 
 _REARRANGING = having("layout") - {"flip", "roll"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field, replace
 from typing import Protocol
 
 from stablelint.analysis.files.modules import ClassInfo, Effects, FunctionInfo, ModuleInfo
@@ -16,7 +15,7 @@ from stablelint.analysis.values.value import Attained, Attributes, Belief, Graph
 from stablelint.diagnostic import Passed, Place
 from stablelint.numerics.arithmetic import neg
 from stablelint.numerics.interval import Interval
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.syntax.operations import VIEWS, having
 
 _FOLLOWING = VIEWS | frozenset("add sub mul neg item".split())  # operations that a test of an operand narrows

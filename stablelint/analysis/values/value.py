@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from enum import Enum, IntEnum
 from functools import reduce
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.paths import Assumption, Paths
 from stablelint.numerics.interval import AT_LEAST_ONE, TOP, Interval
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 
 
 class Kind(Enum):

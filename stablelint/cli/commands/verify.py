@@ -7,7 +7,6 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ from stablelint.cli.options import (
 )
 from stablelint.config import ConfigError
 from stablelint.diagnostic import Diagnostic, Edit, Fix, Level, Passes, Problem
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.runtime.plain import plural
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.workspace.pipeline import check

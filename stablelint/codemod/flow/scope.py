@@ -6,11 +6,10 @@ import ast
 import keyword
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 from functools import cached_property
 
 from stablelint.codemod.text.locate import Tree
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.names import bound_by, imported_names, last_name
 from stablelint.syntax.signatures import parameters
 

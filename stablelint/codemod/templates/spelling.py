@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
-from dataclasses import field
 from functools import cached_property
 
 from stablelint.codemod.flow.nodes import root_name
@@ -14,7 +13,7 @@ from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.imports import import_for, insertion
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Edit
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.precision import shows_half
 
 # Functions of `torch` that `torch.nn.functional` holds as well.

@@ -12,14 +12,13 @@ import os
 import sys
 import time
 from contextlib import suppress
-from dataclasses import field
 from functools import cache
 from itertools import starmap
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import stablelint
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.content import digest
 from stablelint.workspace.files.discover import Candidate
 from stablelint.workspace.kept.codec import Json

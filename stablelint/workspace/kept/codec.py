@@ -6,7 +6,6 @@ Compact on purpose (arrays without names): a cached run is spent reading them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, fields
 from operator import attrgetter
 from typing import Any
 
@@ -27,7 +26,7 @@ from stablelint.diagnostic import (
     Status,
     Step,
 )
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, fields
 
 Json = Any  # a value that `json` reads and writes
 

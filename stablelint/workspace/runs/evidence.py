@@ -13,12 +13,12 @@ stands: an edit of the function, be it of one character, makes it another one, o
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stablelint.diagnostic import Diagnostic, Reason
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.content import digest
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import field, replace
 from typing import Any
 
 from stablelint.analysis.interpret.operations.apply import apply
@@ -11,7 +10,7 @@ from stablelint.analysis.interpret.statements.writing import written_into
 from stablelint.analysis.values import lists
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Attributes, Kind, Value, join, sized
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field, replace
 from stablelint.syntax import operations
 from stablelint.syntax.names import names_layer
 

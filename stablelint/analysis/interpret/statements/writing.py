@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import HELD, Frame
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import TOP
-from stablelint.records import dataclass
+from stablelint.records import dataclass, field
 from stablelint.syntax.operations import VIEWING, having
 
 # What may yield the very elements of its operand, and not a copy of them.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from stablelint.analysis.values.masks import made_finite
 from stablelint.analysis.values.paths import Paths
@@ -18,7 +17,7 @@ from stablelint.analysis.values.relations.alignment import (
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, is_same, laid_alike, recast, shown, stripped
 from stablelint.numerics.interval import NONNEGATIVE, Interval
-from stablelint.records import dataclass
+from stablelint.records import dataclass, replace
 from stablelint.syntax.operations import CASTS, VIEWS, having
 
 Operands = Mapping[str, Value]
