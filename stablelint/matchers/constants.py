@@ -22,9 +22,7 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.tree import ancestors, around, called
 from stablelint.numerics.formats import FLOAT32, round_to
-from stablelint.syntax.beforehand import is_whole, values_by_name
 from stablelint.syntax.operations import VIEWS, having
-from stablelint.syntax.sieve import Glance
 
 _BYTES = (256, 65536)
 _BYTE_TENSORS = frozenset(
@@ -36,7 +34,6 @@ _POLELESS = VIEWS | frozenset("add sub mul neg relu abs square sum mean exp mse_
 _LEAVES = having("given")
 # What leaves the lowest number where it was, or puts it there; and what keeps a sum from falling below it.
 _FILLS = VIEWS | frozenset("add mul masked_fill where overwritten full triu tril phi".split())
-_ADDING = frozenset(("add", "add_", "sum"))
 _FLOORS = frozenset("clamp clamp_min max maximum".split())
 _OPERATIONS = ("add", "sub", "clamp", "maximum", "minimum")  # a factor of nearly 1 may well be 1
 
@@ -177,16 +174,7 @@ def _array_of(component: Value) -> Value | None:
     return array if own else None
 
 
-def _may_add_masks(seen: Glance) -> bool:
-    """Whether a function asks for the lowest number, and adds what need not be whole numbers."""
-    bound = values_by_name(seen.nodes)
-    sums = (n for n in seen.nodes if isinstance(n, ast.BinOp | ast.AugAssign) and isinstance(n.op, ast.Add))
-    pairs = ((n.left, n.right) if isinstance(n, ast.BinOp) else (n.target, n.value) for n in sums)
-    adds = any(not (is_whole(one, bound) or is_whole(other, bound)) for one, other in pairs)
-    return "min" in seen.loads and (adds or not _ADDING.isdisjoint(seen.loads))
-
-
-@observes("finfo + add", where=_may_add_masks)
+@observes("finfo + add", where=lambda seen: "min" in seen.loads)
 def added_masks(review: Review, rule: Rule) -> Sites:
     """`scores + padding + causal`, both filled with the lowest number there is: where both are set, the sum is -inf."""
     for pair in observed(review, "add"):

@@ -11,7 +11,7 @@ from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import run_by
 from stablelint.matchers.tree import Function, argument, assigned, calls_in, end, parents, receiver
 from stablelint.records import dataclass, field, replace
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import listed, spelled
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants, nodes_in
 
@@ -98,11 +98,6 @@ def _returned(call: ast.Call, helper: Function, root: ast.AST) -> dict[str, str]
     bound = list(map(spelled, listed(statement.targets[0]))) if isinstance(statement, ast.Assign) else []
     given = (n.value for n in nodes_in(helper, ast.Return) if n.value is not None)
     return {name: text for one in given for name, text in zip(map(spelled, listed(one)), bound, strict=False)}
-
-
-def listed(node: ast.expr) -> list[ast.expr]:
-    """The elements of a tuple or list that is written out; else the expression alone."""
-    return node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
 
 
 def call_into(node: ast.AST | None, root: ast.AST, review: Review) -> ast.AST | None:

@@ -75,6 +75,11 @@ def last_name(node: ast.expr) -> str:
     return node.id if type(node) is ast.Name else ""
 
 
+def listed(node: ast.expr) -> list[ast.expr]:
+    """The elements of a tuple or list that is written out; else the expression alone."""
+    return node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+
+
 def bound_by(node: ast.AST) -> Iterator[str]:
     """The names that a node itself binds, or takes away; what stands within it is not looked at."""
     if isinstance(node, ast.Name):

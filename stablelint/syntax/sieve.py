@@ -16,7 +16,7 @@ from typing import Any
 from stablelint.records import dataclass, field
 from stablelint.syntax import operations
 from stablelint.syntax.aliases import BIG, INIT, LARGE, NUMBERS, assigned_word, origin, word_of_name
-from stablelint.syntax.names import last_name, spelled
+from stablelint.syntax.names import last_name, listed, spelled
 from stablelint.syntax.signatures import defaults_in, parameters
 from stablelint.syntax.walk import FIELDS, GAPPY
 from stablelint.syntax.writes import HOOKS, is_in_place, is_of_self, written_attribute, written_name
@@ -405,15 +405,11 @@ def _look_at_assignment(node: ast.Assign, seen: Glance) -> None:
             seen.variable.update(name.id for name in names if type(name) is ast.Name)
     for target in node.targets:
         if type(target) is not ast.Name and _constant(node.value) is not False:
-            seen.words.update(GRADED for part in _parts(target) if getattr(part, "attr", "") == GRADED)
+            seen.words.update(GRADED for part in listed(target) if getattr(part, "attr", "") == GRADED)
     for target in node.targets if words else ():
-        for part in _parts(target):
+        for part in listed(target):
             if isinstance(part, ast.Name | ast.Attribute):
                 seen.bound.extend((last_name(part), word) for word in words)
-
-
-def _parts(target: ast.expr) -> Sequence[ast.expr]:
-    return target.elts if isinstance(target, ast.Tuple | ast.List) else (target,)
 
 
 _LOOKS: dict[type[ast.AST], Callable[[Any, Glance], None]] = {

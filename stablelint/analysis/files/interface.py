@@ -79,7 +79,7 @@ class Interface:
         module = self._module
         function, info = module.functions.get(name), module.classes.get(name)
         known = [part.node for part in (function, info) if part is not None]
-        yield f"{module.imports.get(name, '')} {name in module.several} {module.is_written_into(name)}"
+        yield f"{module.imports.get(name, '')} {name in module.several} {name in module.written_into}"
         for node in (*known, *module.assignments.get(name, ())):
             first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
             last = min(node.end_lineno or node.lineno, len(self._lengths) - 1)

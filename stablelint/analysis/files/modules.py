@@ -550,12 +550,9 @@ class ModuleInfo:
         for info in (*self.classes.values(), *self.inner.values()):
             yield from info.methods.values()
 
-    def is_written_into(self, name: str) -> bool:
-        """Whether a statement, top-level assignments left out, writes into the object of a name, or a holder of it."""
-        return name in self._written
-
     @cached_property
-    def _written(self) -> frozenset[str]:
+    def written_into(self) -> frozenset[str]:
+        """The names into whose objects, or a holder of them, a statement writes, top-level assignments left out."""
         held = (part for to in self.changed for v in self.assignments.get(to, ()) for part in descendants(v))
         return self.changed.union([part.id for part in held if type(part) is ast.Name])
 
@@ -566,12 +563,9 @@ class ModuleInfo:
         inner = (function.changed for function in self.all_functions)
         return frozenset().union(*(names_written(descendants(s)) for s in loose), *inner)
 
-    def is_lent(self, name: str) -> bool:
-        """Whether the object of a name gets another name, or is handed to a call, that may write into it."""
-        return name in self._lent
-
     @cached_property
-    def _lent(self) -> frozenset[str]:
+    def lent(self) -> frozenset[str]:
+        """The names whose objects get another name, or are handed to a call, that may write into them."""
         nodes = list(descendants(self.source.tree))
         asked = {id(n.value) for n in nodes if isinstance(n, ast.Subscript | ast.Attribute)}
         asked.update(id(part) for n in nodes if isinstance(n, ast.Compare) for part in n.comparators)
@@ -582,7 +576,7 @@ class ModuleInfo:
 
     def mentions(self, *names: str) -> bool:
         """Whether one of the names stands anywhere in the file, as a name that is read or as an attribute."""
-        return any(map(self.sights.mentions, names))
+        return not self.sights.names.isdisjoint(names)
 
     def speaks_of(self, *words: str) -> bool:
         """Whether each word is part of a name that the file reads, writes or imports."""

@@ -103,14 +103,6 @@ class Sights:
         """Whether the attribute is written on another object than `self`."""
         return attr in self._written
 
-    def changes(self, name: str) -> bool:
-        """Whether something is written into what a name stands for."""
-        return any(name in seen.changed for seen, _, _ in self.parts)
-
-    def mentions(self, name: str) -> bool:
-        """Whether a name stands anywhere in the file, as one that is read or as an attribute."""
-        return name in self.names
-
     @cached_property
     def names(self) -> frozenset[str]:
         """The names and attributes that are read, and the attributes of other objects than `self` that are written."""

@@ -19,7 +19,7 @@ from stablelint.matchers.names import (
     qualified,
     reached_from,
 )
-from stablelint.matchers.through import given_to, listed
+from stablelint.matchers.through import given_to
 from stablelint.matchers.training.settings import SEEDS
 from stablelint.matchers.tree import (
     Function,
@@ -37,7 +37,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import listed, spelled
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")

@@ -42,8 +42,8 @@ def _may_be_on_cpu(seen: Glance) -> bool:
     """Whether a function makes or moves a tensor that its text does not put where another one is: `device=x.device`."""
     bound = values_by_name(seen.nodes)
     words = {name: seen.imports.get(name, name).rpartition(".")[2] for name in seen.calls}
-    made = (c for name, word in words.items() if word in _CREATIONS | _COPYING for c in seen.calls[name])
-    places = [argument(call, "device") for call in made]
+    makes = [name for name, word in words.items() if word in _CREATIONS | _COPYING]
+    places = [argument(call, "device") for name in makes for call in seen.calls[name]]
     places += [call.args[0] if call.args else argument(call, "device") for call in seen.calls.get("to", ())]
     return "cpu" in seen.loads or not all(_is_of_other(place, bound) for place in places)
 
@@ -53,10 +53,11 @@ def _is_of_other(place: ast.expr | None, bound: Bindings) -> bool:
     if isinstance(place, ast.Name):
         held = bound.get(place.id, ())
         return bool(held) and all(_is_of_other(value, {}) for value in held)
-    of = place.value if isinstance(place, ast.Attribute) and place.attr in ("device", "dtype") else None
-    if not isinstance(of, ast.Name) or of.id in ("self", "cls"):
-        return False
-    return not any(called(value)[:1].isupper() for value in bound.get(of.id, ()))
+    of = (
+        spelled(place.value) if isinstance(place, ast.Attribute) and place.attr in ("device", "dtype") else ""
+    )
+    of_other = of.isidentifier() and of not in ("self", "cls")
+    return of_other and not any(called(value)[:1].isupper() for value in bound.get(of, ()))
 
 
 @observes(

@@ -16,7 +16,7 @@ from stablelint.matchers.names import (
     functions_naming,
     made_by,
 )
-from stablelint.matchers.through import given_to, listed
+from stablelint.matchers.through import given_to
 from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
     argument,
@@ -35,7 +35,7 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
-from stablelint.syntax.names import is_literal, spelled
+from stablelint.syntax.names import is_literal, listed, spelled
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _REFITTED = "fitted anew to other data: what the first fit has scaled is on another scale"

@@ -32,7 +32,7 @@ from stablelint.matchers.training.shapes import (
     through,
 )
 from stablelint.syntax.beforehand import is_whole
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import listed, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import SIZED, Glance
 from stablelint.syntax.sizes import are_permuted
@@ -173,12 +173,11 @@ def _may_be_written_out(seen: Glance) -> bool:
 
 def _is_left_open(size: ast.expr, seen: Glance) -> bool:
     """Whether a size is -1, or the text takes it from a tensor or another object."""
-    held = size.elts if isinstance(size, ast.Tuple | ast.List) else [size]
     return any(
         isinstance(n, ast.UnaryOp)
         or (is_whole(n, {}) and not _is_size(n))
         or (isinstance(n, ast.Name) and n.id in seen.variable)
-        for n in held
+        for n in listed(size)
     )
 
 

@@ -88,8 +88,9 @@ def call_function(
 
 def _is_set_by_code(function: FunctionInfo) -> bool:
     """Whether a property has a setter, which runs where objects are given the attribute; the class is not given another."""
-    owner, sights = function.owner, function.module.sights
-    return owner is not None and function.name in owner.setters and not sights.changes(owner.name)
+    owner, parts = function.owner, function.module.sights.parts
+    has_setter = owner is not None and function.name in owner.setters
+    return owner is not None and has_setter and not any(owner.name in seen.changed for seen, _, _ in parts)
 
 
 def _further(

@@ -186,13 +186,13 @@ def settled(identifier: str, value: Value, frame: Frame) -> Value:
     if value.kind in CALLABLE and identifier in module.rebound:
         return frame.graph.unknown(identifier)
     if value.kind in (Kind.MAPPING, Kind.SEQUENCE):
-        written, filled = module.is_written_into(identifier), frame.session.is_elsewhere(module)  # by entries
+        written, filled = identifier in module.written_into, frame.session.is_elsewhere(module)  # by entries
         if (written and not filled) or not _is_constant(identifier, frame, module):
             return forgotten(value, value.node or module.source.tree, frame)
         mutable = value.kind is Kind.MAPPING or value.name == "list"
-        if mutable and (written or not module.is_script or module.is_lent(identifier)):
+        if mutable and (written or not module.is_script or identifier in module.lent):
             return opened(value, frame.graph.key("table", value.key), identifier, frame)
-    if value.kind in STORED and value.interval != TOP and module.is_written_into(identifier):
+    if value.kind in STORED and value.interval != TOP and identifier in module.written_into:
         return frame.graph.unknown(identifier, value.node, value.kind)
     return value
 
