@@ -34,6 +34,7 @@ names_a_soft_value = _says(r"soft|sigmoid|prob")
 names_a_count = _says(r"(^|_)(num_\w+|counts?|cnts?)(_|\d|$)")
 names_a_length = _says(r"(^|_)(lens?|lengths?)(_|\d|$)")
 names_an_extent = _says(r"(^|_)(widths?|heights?)(_|\d|$)")
+names_two_extents = _says(r"(^|_)wh(_|\d|$)")
 names_a_box = _says(r"(^|_)(anchor|prior|box|bbox|roi)(e?s)?(_|\d|$)")
 names_a_variance = _says(r"(\b|_|log|ln)var(iance)?s?(\b|_|\d)")
 names_a_log_scale = _says(

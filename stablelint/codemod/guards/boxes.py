@@ -16,9 +16,14 @@ _EXTENTS = (2, 3)  # behind the two coordinates of the centre
 
 
 def scaled_extent(tree: Tree, exponent: ast.expr, exponentials: Sequence[ast.expr]) -> ast.expr | None:
-    """The extents of an anchor of which an exponential is a factor: `priors[:, 2:] * torch.exp(t)`."""
+    """The extents of an anchor of which an exponential is a factor: `priors[:, 2:] * torch.exp(t)`.
+
+    Or the name of both, where the exponential is of what stands behind a centre: `wh = torch.exp(t[..., 2:4])`.
+    """
     is_of_extents = any(map(_is_of_extents, ast.walk(_made(tree, exponent))))
     for made in exponentials:
+        if is_of_extents and isinstance(made, ast.Name) and words.names_two_extents(made.id):
+            return made
         for one in _factors_beside(tree, made):
             name = title(viewed(one))
             is_of_box = words.names_a_box(name) and (is_of_extents or _is_of_extents(viewed(one)))

@@ -26,6 +26,7 @@ def _written(lines: str) -> list[str]:
         ("return t.exp() * widths", f"t.{LIMIT}"),
         ("return widths * 2 * torch.exp(t)", f"t.{LIMIT}"),
         ("w = torch.exp(t); return w * widths", f"t.{LIMIT}"),
+        ("wh = torch.exp(t[..., 2:4]); return wh.square().sum()", f"t[..., 2:4].{LIMIT}"),
     ],
 )
 def test_what_scales_an_anchor_is_bounded_as_an_extent(lines: str, bounded: str) -> None:
@@ -40,6 +41,7 @@ def test_what_scales_an_anchor_is_bounded_as_an_extent(lines: str, bounded: str)
         "return prior * torch.exp(t)",
         "return priors[:, 2:] + torch.exp(t)",
         "return x[:, 2:] * torch.exp(t[:, 2:])",
+        "wh = torch.exp(t); return wh.sum()",
         "return priors[:, :2] * torch.exp(t[:, :2])",
     ],
 )
