@@ -20,6 +20,7 @@ from stablelint.matchers.names import (
     reached_from,
 )
 from stablelint.matchers.through import given_to
+from stablelint.matchers.training.events import mode_of
 from stablelint.matchers.training.settings import SEEDS
 from stablelint.matchers.tree import (
     Function,
@@ -273,7 +274,10 @@ def _keys_of(key: ast.expr, loop: ast.AST) -> Iterator[str]:
 def _training_loops(root: ast.AST) -> list[ast.stmt]:
     """The loops of a function that go backward, but for those that need the order of their data."""
     loops: list[ast.stmt] = [*nodes_in(root, ast.For), *nodes_in(root, ast.While)]
-    return [n for n in loops if calls_below(n, "backward") and not _pairs_by_place(n)]
+    backs = [n for n in loops if calls_below(n, "backward") and not _pairs_by_place(n)]
+    evaluates = any(mode_of(n) == "eval" for n in calls_in(root, "eval", "train"))
+    # In evaluation mode, and without a step, the gradients themselves are what is asked for.
+    return [n for n in backs if not evaluates or calls_below(n, "step")]
 
 
 def _pairs_by_place(loop: ast.stmt) -> bool:
