@@ -102,14 +102,41 @@ def _as_it_stands(tree: Tree, node: ast.expr, expression: ast.expr, operands: di
     asked = operands.get(next(iter(uses(test)), "")) if ".numel()" in test else None
     own = None if asked is None else asked.tree if isinstance(asked.tree, ast.Name) else asked.node
     base = None if own is None else _one_name(tree, own)
-    if asked is None or base is None:
+    if asked is None:
         return expression
+    if base is None:
+        return _called_with(tree, node, expression, operands, asked) or expression
     span = tree.source.span(tree.start(node), tree.end(node))
     whole = Operand(placeholder("whole"), tree.text(node), node, node, span)
     operands.clear()
     operands[asked.placeholder] = replace(asked, text=base.id, tree=base, node=None, span=None)
     operands[whole.placeholder] = whole
     return ast.IfExp(expression.test, ast.Name(whole.placeholder, ast.Load()), expression.orelse)
+
+
+def _called_with(
+    tree: Tree, node: ast.expr, choice: ast.IfExp, operands: dict[str, Operand], asked: Operand
+) -> ast.IfExp | None:
+    """A choice whose first part calls what stands there with what is asked in its place among the arguments."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+        return None
+    given: list[ast.expr] = [node.func, *node.args, *(one.value for one in node.keywords)]
+    if asked.node not in node.args or any(isinstance(one, ast.Starred) for one in given):
+        return None
+    parts = []
+    for index, one in enumerate(given):
+        part = asked
+        if one is not asked.node:
+            span = tree.source.span(tree.start(one), tree.end(one))
+            part = Operand(placeholder(f"given{index}"), tree.text(one), one, one, span)
+        parts.append(part)
+    operands.clear()
+    operands.update({part.placeholder: part for part in parts})
+    values: list[ast.expr] = [ast.Name(part.placeholder, ast.Load()) for part in parts]
+    callee, *values = values
+    count = len(node.args)
+    named = [ast.keyword(one.arg, value) for one, value in zip(node.keywords, values[count:], strict=True)]
+    return ast.IfExp(choice.test, ast.Call(callee, values[:count], named), choice.orelse)
 
 
 def _is_same_operation(node: ast.expr, body: ast.expr) -> bool:

@@ -188,3 +188,8 @@ def test_a_mean_that_may_be_one_of_nothing_stays_as_it_is_written(mean: str, ask
     after = fixed(SELECTED.format(mean), unsafe=True)[0]
     assert f"if {asked}.numel() > 0 else {asked}.sum()" in " ".join(after.split())
     assert (mean in after) is (asked == "kept")
+
+
+def test_a_loss_of_a_selection_stays_the_one_that_is_called() -> None:
+    after = fixed(SELECTED.format("self.mse(x[mask], y[mask])"), unsafe=True)[0]
+    assert "self.mse(kept, y[mask]) if kept.numel() > 0 else kept.sum()" in " ".join(after.split())

@@ -25,7 +25,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import module as operation_applied
-from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
+from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 # Without parameters, or one themselves, beside what applies a function of none.
 _BARE = ("Loss", "Parameter", "Pool1d", "Pool2d", "Pool3d", "Upsample", "ReLU")
@@ -70,7 +70,7 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
                 asked = (n.func for n in nodes_below(info, ast.Call) if isinstance(n.func, ast.Attribute))
                 methods = (n.attr for n in asked if spelled(n.value).rpartition(".")[2] in names)
-                suits = all(method in _METHODS[name] for method in methods)
+                suits = all(method in _METHODS[name] for method in methods) and not _are_saved(names, info)
                 held = {name if layers else f"{name}_parameters": value} if suits else {}
                 message = None if layers else _PARAMETERS
                 yield site_at(review, rule, value, held, statement=statement, message=message)
@@ -223,6 +223,19 @@ def _makers(module: ModuleInfo) -> frozenset[str]:
         f.name for f in functions if any(_is_of_torch(n.value, module) for n in nodes_in(f, ast.Return))
     }
     return frozenset(classes | returning)
+
+
+def _are_saved(names: set[str], info: ast.ClassDef) -> bool:
+    """Whether the class saves or loads the elements itself: what its `state_dict` holds besides would be too much then."""
+    loops: list[ast.For | ast.comprehension] = [
+        *nodes_below(info, ast.For),
+        *nodes_below(info, ast.comprehension),
+    ]
+    loops = [n for n in loops if mentions(n.iter, *names)]
+    turns = {one.id for loop in loops for one in descendants(loop.target) if isinstance(one, ast.Name)}
+    states = calls_below(info, "state_dict", "load_state_dict")
+    held = (one for one in map(receiver, states) if one is not None)
+    return any(mentions(one, *names) or spelled(one) in turns for one in held)
 
 
 def _is_registered(names: set[str], info: ast.ClassDef) -> bool:

@@ -118,3 +118,12 @@ def test_a_loader_keeps_its_order_where_another_loop_goes_over_it(after: str, is
         f"        model(x).sum().backward()\n        optimizer.step()\n    {after}\n"
     )
     assert ("shuffle=True" in fixed(source, unsafe=True)[0]) is is_offered
+
+
+@pytest.mark.parametrize(
+    "saved", ["self.layers[i].state_dict() for i in range(2)", "one.state_dict() for one in self.layers"]
+)
+def test_layers_whose_states_the_class_keeps_itself_stay_where_they_are(saved: str) -> None:
+    code = _model("self.layers = [nn.Linear(2, 2)]") + f"    def state(self):\n        return [{saved}]\n"
+    assert findings("SL610", code)
+    assert "ModuleList" not in fixed(f"import torch.nn as nn\n{code}", unsafe=True)[0]
