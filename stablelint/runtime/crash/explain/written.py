@@ -61,9 +61,7 @@ def in_place(scene: Scene, match: re.Match[str]) -> Explanation | None:
         if at.row in steps:
             line = line_of(scene, Edit(seen.filename, (seen.row, 0, None, None), ""))
             made = f"`{seen.expression}`{line}"
-            summary = (
-                f"an optimizer stepped between {made} and this backward call, which needs the old parameters"
-            )
+            summary = f"`{at.expression}` came between {made} and this backward call, which needs the old parameters"
             anew = f"compute what {made} gives, and the loss of it, anew after that step"
             advice = _detached(scene) or _anew(scene, seen, written.at) or [anew]
     else:
@@ -121,6 +119,13 @@ def _anew(scene: Scene, seen: Location, step: Location) -> list[str]:
     made = assignment(user.site.code, name, resolve(user.site).row) if name.isidentifier() else None
     if not isinstance(made, ast.Assign) or not isinstance(source, ast.Assign) or statement is None:
         return []
+    if made.lineno > step.row:  # of what is there already
+        moved = (
+            Edit.of(source, seen.filename, "pass"),
+            Edit.behind(statement, step.filename, ast.unparse(source)),
+        )
+        told = f"`{ast.unparse(source)}` moved from line {source.lineno} to below line {step.row}"
+        return passed(scene, [Repair(told, None, revisions=moved)])
     text, given = f"{name} = {ast.unparse(made.value)}", source.value
     targets = [one for to in source.targets for one in (to.elts if isinstance(to, ast.Tuple) else [to])]
     values = given.elts if isinstance(given, ast.Tuple) else [given]
