@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from torch import nn
 
 from stablelint.runtime.crash.deduced import deduced
-from stablelint.runtime.crash.expression import given_by_name
+from stablelint.runtime.crash.expression import UNKNOWN, given_by_name
 from stablelint.runtime.crash.layers import outermost
-from stablelint.runtime.crash.provenance.history import makers
+from stablelint.runtime.crash.provenance.history import history, makers
 from stablelint.runtime.crash.provenance.made import Places, modules_of
 from stablelint.runtime.crash.provenance.scopes import of_argument
 from stablelint.runtime.crash.provenance.statements import default_in
@@ -28,6 +29,7 @@ from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax.names import names_in
 
 FACTORS = (2, 3, 4)
+_MOST = 16  # operations before an operand
 _Told = tuple[str, Edit]  # how an edit is told, which may be a part of a call
 
 
@@ -79,17 +81,30 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
 
 
 def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value: Any) -> Iterator[_Told]:
-    """Edits of what the function around a call was given for a name in an expression there: a size of the data."""
+    """Edits of a number in an expression, or of what a name there was given by a call around: to a size of the data."""
     call, scope = scene.origins.maker(layer) or (None, None)
     node = given_by_name(call, {}, type(layer)).get(setting) if isinstance(call, ast.Call) else None
-    data = outermost(scene)
-    if not isinstance(node, ast.BinOp) or scope is None or data is None:
+    data, past = outermost(scene), history(scene)
+    if not isinstance(node, ast.BinOp) or not isinstance(call, ast.Call) or scope is None or data is None:
         return
-    values = {one: of_argument(one, scope) for one in sorted(names_in(node))}
-    sizes = dict.fromkeys(size for one in tensors_in(data[1:]) for size in one.shape[::-1])
-    for name, size in product(values, sizes):
-        if deduced(node, {**values, name: size}) == value and values[name] != size:
-            yield from around(ast.Name(name), places, values[name], size)
+    ways = (
+        [past.way(one.name, lambda _: True)[:_MOST] for one in scene.operands()] if past is not None else []
+    )
+    shapes = [tuple(one.shape) for one in tensors_in(data[1:])] + [one.shape for one in chain(*ways)]
+    sizes = dict.fromkeys(size for shape in shapes for size in shape[::-1] if size > 1)
+    given = {
+        one: found for one in sorted(names_in(node)) if (found := of_argument(one, scope)) is not UNKNOWN
+    }
+    names = {**scope.names, **given}
+    for name, size in product(given, sizes):
+        if given[name] != size and deduced(node, {**names, name: size}) == value:
+            yield from around(ast.Name(name), places, given[name], size)
+    for number, size in product(sorted({*re.findall(r"\b\d+\b", ast.unparse(node))}), sizes):
+        text = re.sub(rf"\b{number}\b", str(size), ast.unparse(node))
+        if number != str(size) and deduced(other := ast.parse(text, mode="eval").body, names) == value:
+            anew = copy.deepcopy(call)
+            give(anew, given_by_name(anew, {}, type(layer)), setting, other)
+            yield ast.unparse(anew), Edit.of(call, scope.code.co_filename, ast.unparse(anew))
 
 
 def _handed(function: ast.FunctionDef, call: ast.expr | None) -> dict[str, ast.expr]:
@@ -142,8 +157,6 @@ def written(node: ast.expr | None, before: Any, value: Any) -> ast.expr:
     text = repr(value)
     if node is not None and not isinstance(node, ast.Constant) and type(before) is type(value) is int:
         inner = f"({ast.unparse(node)})" if isinstance(node, ast.BinOp) else ast.unparse(node)
-        if (anew := _refactored(node, before, value)) is not None:
-            return anew
         if value - before in (1, 2, 3):
             text = plus(node, value - before)
         elif value == before - 1:
@@ -153,34 +166,6 @@ def written(node: ast.expr | None, before: Any, value: Any) -> ast.expr:
         elif any(before == one * value for one in FACTORS):
             text = f"{inner} // {before // value}"
     return ast.parse(text, mode="eval").body
-
-
-def _refactored(node: ast.expr, before: int, value: int) -> ast.expr | None:
-    """A product with another number wherever one stands in it: the one that stands there twice, or alone may change."""
-    numbers = [
-        one.value for one in _factors(node) if isinstance(one, ast.Constant) and type(one.value) is int
-    ]
-    found = dict[int, int]()
-    for number in (one for one in numbers if one > 1):
-        count = numbers.count(number)
-        other = round((value * number**count / before) ** (1 / count))
-        if other**count * before == value * number**count:
-            found[number] = other
-    often = [one for one in found if numbers.count(one) > 1] or [*found]
-    if len(often) != 1 or not isinstance(node, ast.BinOp):
-        return None
-    anew = copy.deepcopy(node)
-    for one in _factors(anew):
-        if isinstance(one, ast.Constant) and one.value == often[0]:
-            one.value = found[often[0]]
-    return anew
-
-
-def _factors(node: ast.expr) -> list[ast.expr]:
-    match node:
-        case ast.BinOp(left, ast.Mult(), right):
-            return [*_factors(left), *_factors(right)]
-    return [node]
 
 
 def plus(node: ast.expr, more: int) -> str:
