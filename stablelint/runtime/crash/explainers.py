@@ -16,7 +16,7 @@ import torch
 from stablelint.runtime.crash import explain
 from stablelint.runtime.crash.batches import with_short_batch
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.general import advised, general, operands_of_call
+from stablelint.runtime.crash.general import advised, general, operands_of_call, written_out
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.traced import with_history
 
@@ -130,6 +130,7 @@ def explanation_of(scene: Scene) -> Explanation | None:
     found = _asked(with_short_batch, scene, found) or found
     if not found.advice:
         found = advised(scene).onto(found)
+    found = _asked(written_out, scene, found) or found
     found = _of_sample(scene, _asked(with_history, scene, found) or found)
     because, advice = dict.fromkeys(found.because), dict.fromkeys(found.advice)
     other, at = dict.fromkeys(found.other), found.location or scene.location

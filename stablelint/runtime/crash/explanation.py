@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import torch
 
+from stablelint.runtime.crash.expression import parsed
 from stablelint.runtime.plain import Json, plain
 from stablelint.runtime.program.location import Location, place_json
 from stablelint.runtime.tensors.measure import dtype_name
@@ -32,9 +32,7 @@ class Operand:
     @property
     def written(self) -> ast.expr | None:
         """The name as an expression; None of one in words: `weight of fc1`."""
-        with suppress(SyntaxError):
-            return ast.parse(self.name, mode="eval").body
-        return None
+        return parsed(self.name)
 
     @property
     def owner(self) -> str:

@@ -35,6 +35,13 @@ _PURE = (having("layout", "copy", "cast") & having("alias", "may-alias")) | {
 }  # fmt: skip
 
 
+def parsed(text: str) -> ast.expr | None:
+    """A text as an expression; None where it is none."""
+    with suppress(SyntaxError):
+        return ast.parse(text, mode="eval").body
+    return None
+
+
 def node_at(site: Site) -> ast.expr | ast.stmt | None:
     """What has exactly the span of the instruction that failed, or the call that ends there."""
     row, end_row, column, end_column = raw_position(site.code, site.offset)

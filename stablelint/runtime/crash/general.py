@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from inspect import ismodule
 from itertools import chain
 
 import torch
@@ -19,7 +20,7 @@ from torch.utils.data import TensorDataset
 
 from stablelint.runtime.crash.deduced import silenced
 from stablelint.runtime.crash.explanation import Advice, Explanation, Operand
-from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.expression import parsed, value_of
 from stablelint.runtime.crash.failed import Failed
 from stablelint.runtime.crash.hints import Hints
 from stablelint.runtime.crash.layers import (
@@ -33,7 +34,7 @@ from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.failing import Call, around, called, failing
-from stablelint.runtime.crash.repairs.onward import Onward, cast_of
+from stablelint.runtime.crash.repairs.onward import Onward, before, by_edit, cast_of
 from stablelint.runtime.crash.repairs.outer import emptied, padded, rearranged
 from stablelint.runtime.crash.repairs.refits import refitted, widened
 from stablelint.runtime.crash.repairs.regrouped import extended, regrouped
@@ -43,6 +44,7 @@ from stablelint.runtime.crash.scene import Scene, kind_of
 from stablelint.runtime.crash.source import expression_at
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
+from stablelint.syntax.names import last_name
 
 _OF_SHAPES = re.compile(r"\b(shapes|sizes?|dimensions?|channels)\b|\.shape\b")
 # Kinds of changes of a call that are weaker than those of what a model is given.
@@ -57,6 +59,34 @@ def tried(scene: Scene) -> list[Repair]:
         scene.known["tried"] = Onward(scene, passing).confirmed(scene.known["passing"])
     found: list[Repair] = scene.known["tried"]
     return found
+
+
+def written_out(scene: Scene, found: Explanation) -> Explanation:
+    """The explanation, and first of its advice that which can be written where the program failed, so that it goes on."""
+    first = [one for one in found.advice if " pass" in one]
+    told = {one: _as_code(scene, found, one) for one in found.advice if one not in first}
+    return replace(
+        found, advice=(*first, *filter(None, told.values()), *(one for one in told if not told[one]))
+    )
+
+
+def _as_code(scene: Scene, found: Explanation, text: str) -> str:
+    """Advice as code with which the program goes on: in place of a part of what failed or is told with it, or before it."""
+    words, names = text.split(", "), scene.user.names
+    codes = (parsed(", ".join(words[:count])) for count in range(len(words), 0, -1))
+    code = next(filter(None, codes), None)
+    anew = ast.unparse(code) if code is not None else ""
+    inner, ways = {*map(ast.unparse, ast.walk(code or ast.Pass()))}, list[Repair]()
+    for at in (scene.location, *(at for _, at in found.other)) if anew else ():
+        whole = expression_at(at)
+        parts = [one for one in ast.walk(whole or ast.Pass()) if isinstance(one, ast.expr)]
+        values = [one for one in parts if ast.unparse(one) in inner and not ismodule(value_of(one, names))]
+        alike = [last_name(one.func) if isinstance(one, ast.Call) else type(one) for one in (code, whole)]
+        edits = (Edit.of(one, at.filename, anew) for one in (*values * (alike[0] != alike[1]), *parts[:1]))
+        ways += (by_edit(scene, one) for one in edits if values)
+    ways += before(scene, scene.location, anew) if isinstance(code, ast.Call) else ()
+    onward, more = Onward(scene, passing), text.removeprefix(anew)
+    return next((met.told + more for one in ways for met in onward.through([one])), "")
 
 
 def passing(scene: Scene) -> list[Repair]:

@@ -45,9 +45,9 @@ class Hints(Failed):
             if inspect.isroutine(self.value(one)) and re.search("not (subscr|itera)", self.scene.message):
                 yield f"{ast.unparse(one)}() calls it"
             if isinstance(self.node, ast.Subscript) and "tuple indices must be" in self.scene.message:
-                anew = ast.unparse(ast.Subscript(ast.Subscript(one, ast.Constant(0)), self.node.slice))
-                edit = Edit.of(self.node, self.scene.location.filename, anew)
-                yield from passed(self.scene, [by_edit(self.scene, edit)] if isinstance(value, tuple) else [])
+                yield ast.unparse(ast.Subscript(ast.Subscript(one, ast.Constant(0)), self.node.slice))
+            if isinstance(value, nn.Module) and "iterable" in self.scene.message:
+                yield f"{ast.unparse(one)}.parameters()"
             if isinstance(value, float) and re.search(r"\bint(eger)?s?\b", self.scene.message):
                 yield f"int({ast.unparse(one)}), or // where it is a quotient, if a whole number is wanted"
         match self.scene.error:

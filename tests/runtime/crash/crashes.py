@@ -475,7 +475,7 @@ optimizer.step()
 second.backward()
 """,
         "in-place",
-        ("an optimizer stepped", "optimizer.step()"),
+        ("`optimizer.step()` came between", "optimizer.step()"),
         "compute what `model(inputs)` in line 10 gives, and the loss of it, anew after that step",
     ),
     Crash(
@@ -668,7 +668,7 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         + "columns = Columns(day=torch.ones(3))\nF.one_hot(columns.day, 7)\n",
         "dtype",
         ("columns.day is of another dtype",),
-        "columns.day.long(), if it holds whole numbers",
+        "columns.day.long() in line 11 passes, if it holds whole numbers",
     ),
     Crash(
         "one of several views written in place",
@@ -683,7 +683,7 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         + "loss = F.mse_loss(model(inputs), torch.ones(8, 3), reduction='none') / 24\nloss.backward()\n",
         "no-scalar",
         ("loss (8, 3) is not one number",),
-        "loss.sum(), if its numbers are weighted and the weights add up to 1",
+        "loss.sum() in line 10 passes, if its numbers are weighted and the weights add up to 1",
     ),
     Crash(
         "a state of another model",
@@ -907,7 +907,7 @@ CRASHES += (
         + "Square.apply(torch.ones(3, requires_grad=True)).sum().backward()\n",
         "index",
         ("x holds tensors, and is none",),
-        "x[0], or x taken apart",
+        "x[0] in line 13 passes, or x taken apart",
     ),
     Crash(
         "a function without gradients",

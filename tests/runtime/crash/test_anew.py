@@ -68,7 +68,7 @@ CASES = {
         "advantage = 1 - critic(x)\nadvantage.square().mean().backward(retain_graph=True)\nfirst.step()\n"
         "loss = (actor(x) * advantage).mean()\nloss.backward()\nsecond.step()\n",
         "advantage.detach() in line 10 passes",
-        "an optimizer stepped between `critic(x)` in line 7 and this backward call",
+        "`first.step()` came between `critic(x)` in line 7 and this backward call",
     ),
     "a view of what a method gives twice": (
         HEAD + "class Schedule:\n    def __init__(self):\n        self.scale = torch.linspace(0, 1, 9)\n"
@@ -185,7 +185,7 @@ CASES = {
         "    def __len__(self):\n        return len(self.rows)\n"
         "    def __getitem__(self, i):\n        return self.rows[i], self.rows[i + self.ahead]\n"
         "for batch in DataLoader(Rows(3), 4):\n    pass\n",
-        "len(self.rows) - self.ahead in __len__, line 10 passes",
+        "len(self.rows) - self.ahead in line 12 passes",
         "__len__ of Rows says 12, and sample 9 is past the end, as all of the last 3 are",
     ),
     "a loader whose last batch is one sample": (
@@ -342,7 +342,7 @@ CASES = {
     ),
     "a size that a division gave": (
         HEAD + "width, ratio = 16, 4\ninner = width / ratio\nnn.Linear(width, inner)\n",
-        "int(inner), or // where it is a quotient, if a whole number is wanted",
+        "int(inner) in line 7 passes, or // where it is a quotient, if a whole number is wanted",
         "inner is 4.0",
     ),
     "a function that lacks a return": (

@@ -184,7 +184,7 @@ def test_a_key_is_looked_for_however_it_was_asked_for(tmp_path: Path) -> None:
     path.write_text(HEAD + "batch = {'labels': torch.ones(2)}\nbatch.pop('label')\n")
     found, _ = explained(path)
     assert found is not None
-    assert found.advice == ("batch.pop('labels')",)
+    assert found.advice == ("batch.pop('labels') in line 6 passes",)
 
 
 def test_a_state_that_a_module_keeps_is_detached_where_it_is_carried_on(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ CASES = (
         "judge takes (x): got an unexpected keyword argument 'labels'",
         "leave labels= out",
     ),
-    (HEAD + "count = 25 / 2\nrange(count)", "count is 12.5", "int(count), or //"),
+    (HEAD + "count = 25 / 2\nrange(count)", "count is 12.5", "int(count) in line 6 passes, or //"),
     (HEAD + "batch = {'label': 1}\nbatch['labels']", "the key 'label'|the keys 'label'", "batch['label']"),
     (
         HEAD + "batch = [{'x': torch.ones(2)}]\nbatch.to('cpu')",

@@ -115,7 +115,7 @@ MORE = {
     ),
     "weights of a loss": (
         "loss = nn.CrossEntropyLoss(torch.ones(3).double())\nloss(torch.ones(2, 3), torch.zeros(2).long())\n",
-        ("loss.to(torch.float32)",),
+        ("loss.to(torch.float32) in line 6 passes",),
     ),
     "a total of all losses": (
         "net, total = nn.Linear(2, 1), 0.0\nfor _ in range(2):\n    loss = net(torch.ones(1, 2)).exp().sum()\n"
@@ -145,7 +145,7 @@ MORE = {
     "a view to rows of another length": (
         NET + "        self.out = nn.Linear(9, 2)\n    def forward(self, x):\n"
         "        return self.out(x.view(-1, 9))\nNet()(torch.ones(3, 2, 5))\n",
-        ("x.flatten(1) keeps the 3 samples: shape (3, 10)",),
+        ("x.flatten(1), which keeps the 3 samples: shape (3, 10)",),
     ),
     "one weight for each row of an index": (
         "out, index, weight = torch.zeros(2, 3), torch.zeros(2, 4).long(), torch.ones(2)\n"
@@ -223,6 +223,37 @@ MORE = {
         "Net(4).grow(torch.zeros(1, 2).long())\n",
         ("idx[:, -self.block_size:] in line 14 passes", "Net(5) in line 16 passes"),
     ),
+    "a method of a module that was not made": (
+        "class Net(nn.Module):\n    def __init__(self):\n        self.out = nn.Linear(2, 2)\nNet()\n",
+        ("super().__init__() before line 7 passes, as the first of __init__",),
+    ),
+    "one parameter for a list": (
+        "w = torch.ones(2, requires_grad=True)\ntorch.optim.SGD(w, lr=0.1)\n",
+        ("[w] in line 6 passes",),
+    ),
+    "a truth of several": (
+        "a, b = torch.ones(2), torch.ones(2)\nif a == b:\n    told = True\n",
+        (
+            "(a == b).all() in line 6 passes",
+            "(a == b).any() in line 6 passes",
+            "& and | for `and` and `or` of each element",
+        ),
+    ),
+    "a module for its parameters": (
+        "net = nn.Linear(2, 2)\ntorch.optim.SGD(net, lr=0.1)\n",
+        ("net.parameters() in line 6 passes",),
+    ),
+    "rows of numbers": (
+        "rows = [[1.0, 2.0]]\nnn.Linear(2, 2)(rows)\n",
+        ("torch.tensor(rows) in line 6 passes",),
+    ),
+    "scores of a discriminator that has stepped": (
+        "a, b, x = nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1)), torch.ones(3, 2)\n"
+        "first, second = (torch.optim.SGD(one.parameters(), lr=0.1) for one in (a, b))\n"
+        "fake = a(x)\nscore = b(fake)\nb(fake.detach()).mean().backward()\nsecond.step()\n"
+        "loss = -score.mean()\nloss.backward()\nfirst.step()\n",
+        ("`score = b(fake)` moved from line 8 to below line 10 passes",),
+    ),
     "an image without a batch": (
         NET + "        self.conv, self.out = nn.Conv2d(1, 2, 3), nn.Linear(18, 2)\n"
         "    def forward(self, x):\n        return self.out(self.conv(x).flatten(1))\n"
@@ -240,13 +271,13 @@ MORE = {
     "losses that are made a new tensor": (
         "net = nn.Linear(3, 1)\nlosses = [net(torch.ones(2, 3)).mean() for _ in range(2)]\n"
         "total = torch.tensor(losses).sum()\ntotal.backward()\n",
-        ("torch.stack(losses), which keeps the graphs of what it joins",),
+        ("torch.stack(losses) in line 7 passes, which keeps the graphs of what it joins",),
     ),
     "losses that a function gathers in a list of its own": (
         "net = nn.Linear(3, 1)\ndef mean(rows):\n    losses = []\n    for row in rows:\n"
         "        losses.append(row.sum())\n    return torch.tensor(losses).mean()\n"
         "out = net(torch.ones(2, 3))\nloss = mean(out)\nloss.backward()\n",
-        ("torch.stack(losses), which keeps the graphs of what it joins",),
+        ("torch.stack(losses) in line 10 passes, which keeps the graphs of what it joins",),
     ),
     "a matrix of whole numbers beside what is trained": (
         "weight, near = nn.Parameter(torch.ones(3, 2)), torch.ones(4, 4).long()\n"
@@ -275,7 +306,7 @@ MORE = {
         "def collate(rows):\n    batch = {'x': [row for row in rows]}\n    return batch\n"
         "for batch in torch.utils.data.DataLoader([torch.ones(2)] * 4, 2, collate_fn=collate):\n"
         "    batch['x'].to('cpu')\n",
-        ("torch.stack(batch['x']).to, here or where the list is made",),
+        ("torch.stack(batch['x']).to in line 9 passes, here or where the list is made",),
     ),
     "a mask of floats": (
         "mask = torch.tensor([1.0, 0.0])\n~mask\n",
@@ -287,7 +318,10 @@ MORE = {
     ),
     "probabilities that are scores": (
         "scores = torch.tensor([[1.0, -2.0]])\ntorch.distributions.Categorical(probs=scores)\n",
-        ("scores.softmax(-1)", "Categorical(logits=scores)"),
+        (
+            "scores.softmax(-1) in line 6 passes",
+            "torch.distributions.Categorical(logits=scores) in line 6 passes",
+        ),
     ),
 }
 

@@ -19,7 +19,7 @@ from stablelint.runtime.crash.provenance.statements import last_in, value_for
 from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import as_written, by_edit, counted_anew, likely
+from stablelint.runtime.crash.repairs.onward import by_edit, counted_anew, likely
 from stablelint.runtime.crash.scene import Scene, name_of
 from stablelint.runtime.crash.source import function_at, statement_at
 from stablelint.runtime.program.frames import parse_file
@@ -109,7 +109,7 @@ def _taken(scene: Scene, shown: tuple[Operand, ...]) -> list[str]:
     cast = f"{{}}.{names[0]}()"
     casts = [one.told for one in tried(scene) if one.kind == "cast"]
     casts = casts or [*filter(None, [counted_anew(scene, odd, cast)])]
-    casts = casts or likely(scene, as_written(scene, odd, cast, "cast"))
+    casts = casts or [cast.format(odd.owner)]
     return [f"{odd.name} is {given}, and {name} takes {wanted} there", *casts]
 
 

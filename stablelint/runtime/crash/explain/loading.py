@@ -23,9 +23,6 @@ from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
 from stablelint.runtime.crash.provenance.anew import by_script
-from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import passed
-from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import returned
 from stablelint.runtime.process.confined import confine
@@ -180,12 +177,11 @@ def past_the_end(scene: Scene, _: re.Match[str]) -> Explanation | None:
     held += [(f"({name} - 1)", value - 1) for name, value in held]
     less = next((text for text, value in held if value == missing), str(missing))
     at = Location.of(told[0], type(data).__len__.__code__.co_filename)
-    edit = Edit.of(told[0], at.filename, f"{at.expression} - {less}")
-    repair = Repair(edit.text, None, revisions=(edit,), where=f" in __len__, line {at.row}")
     summary = f"__len__ of {name} says {count}, and sample {index} is past the end, as all of the last {missing} are"
-    advice = tuple(passed(scene, [repair])) or (repair.text + repair.where,)
     because, other = (scene.message,), (("the length is told here", at),)
-    return Explanation("data", summary, because, advice, scene.operands(), other=other)
+    return Explanation(
+        "data", summary, because, (f"{at.expression} - {less}",), scene.operands(), other=other
+    )
 
 
 def _missing_at_the_end(data: Any, count: int) -> int:

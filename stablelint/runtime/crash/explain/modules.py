@@ -41,7 +41,9 @@ def no_tensor(scene: Scene, match: re.Match[str]) -> Explanation | None:
     if isinstance(given, tuple | list) and not any(isinstance(one, torch.Tensor) for one in given):
         kind = type(given[0]).__name__ if given else "nothing"
         summary = f"{source} is a {type(given).__name__} of {kind}, and a tensor is taken"
-        return Explanation("module", summary, advice=("make numbers of them, and a tensor of these",))
+        of_numbers = kind in ("int", "float", "list")
+        advice = f"torch.tensor({source})" if of_numbers else "make numbers of them, and a tensor of these"
+        return Explanation("module", summary, advice=(advice,))
     if match[1] == "tuple":
         summary = f"{source} gives a tuple, and what comes next takes a tensor"
         advice = "a recurrent layer gives its outputs and its state: take output, _ = layer(x)"

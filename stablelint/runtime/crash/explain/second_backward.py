@@ -131,8 +131,8 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif not stepped and not field and total is None:
         held = (value for frame in scene.frames for value in frame.frame.f_locals.values())
         of_a_step = any(isinstance(one, torch.optim.Optimizer) for one in held)
-        kept_on = _retained(scene, before.site) if of_a_step and not carried and not before_loop else []
-        advice = [*(kept_on or advice), "or one backward call for the sum of the losses"]
+        kept_on = _retained(before.site) if of_a_step and not carried and not before_loop else []
+        advice = [*kept_on, *advice, "or one backward call for the sum of the losses"]
     advice = advice or _without_graphs(scene, {id(one) for one in earlier})
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 
@@ -148,13 +148,11 @@ def _without_graphs(scene: Scene, nodes: set[int]) -> list[str]:
     return passed(scene, (by_edit(scene, one) for one in edits))
 
 
-def _retained(scene: Scene, site: Site | None) -> list[str]:
-    """The backward call that freed a graph, where the program goes on if it keeps it."""
+def _retained(site: Site | None) -> list[str]:
+    """The backward call that freed a graph, as one that keeps it."""
     match node_at(site) if site is not None else None:
-        case ast.Call(function, [], []) as call if site is not None:
-            kept = ast.Call(function, [], [ast.keyword("retain_graph", ast.Constant(True))])
-            edit = Edit.of(call, site.code.co_filename, ast.unparse(kept))
-            return passed(scene, [by_edit(scene, edit)])
+        case ast.Call(function, [], []):
+            return [f"{ast.unparse(function)}(retain_graph=True)"]
     return []
 
 

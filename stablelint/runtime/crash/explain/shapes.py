@@ -73,9 +73,8 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
         return _explained(scene, summary, parted)
     if len(wanted) == 2 < len(given.shape):
         rows = given.shape[0], math.prod(given.shape[1:])
-        return _explained(
-            scene, summary, f"{given.owner}.flatten(1) keeps the {rows[0]} samples: shape {rows}"
-        )
+        kept = f"{given.owner}.flatten(1), which keeps the {rows[0]} samples: shape {rows}"
+        return _explained(scene, summary, kept)
     return _explained(scene, summary, *(one.told for one in refitted(scene, factor)))
 
 

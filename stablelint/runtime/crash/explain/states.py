@@ -16,7 +16,7 @@ from stablelint.runtime.crash.explanation import Advice, Explanation
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.general import of_own_lists
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import as_of, by_edit, likely
+from stablelint.runtime.crash.repairs.onward import by_edit, likely
 from stablelint.runtime.crash.repairs.rebuilt import rebuilt, shapes_of
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.program.location import Location
@@ -38,10 +38,9 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """Keys that differ by a prefix, sizes that differ, and keys that are on one side only."""
     missing, unexpected = _keys(_MISSING, scene.message), _keys(_UNEXPECTED, scene.message)
     sizes = _SIZES.findall(scene.message)
-    prefix = _prefix(missing, unexpected)
+    prefix, frame = _prefix(missing, unexpected), scene.called("load_state_dict")
     if prefix is not None:
-        return _of_wrapper(scene, prefix, added=unexpected[0].startswith(prefix))
-    frame = scene.called("load_state_dict")
+        return _of_wrapper(scene, prefix, frame, added=unexpected[0].startswith(prefix))
     given = frame.names.get("state_dict", {}) if frame is not None else {}
     if sizes:
         forgiven = frame is not None and frame.names.get("strict") is False
@@ -94,7 +93,7 @@ def _keys_of(value: object) -> tuple[object, ...]:
     return tuple(value) if isinstance(value, dict) else ()
 
 
-def _of_wrapper(scene: Scene, prefix: str, *, added: bool) -> Explanation:
+def _of_wrapper(scene: Scene, prefix: str, frame: Frame | None, *, added: bool) -> Explanation:
     """A state whose keys are those of the module behind, or without, a prefix."""
     whose = f", those of {_WRAPPERS[prefix]}," if prefix in _WRAPPERS else ""
     if added:
@@ -103,13 +102,11 @@ def _of_wrapper(scene: Scene, prefix: str, *, added: bool) -> Explanation:
     else:
         summary = f"the keys of the module{whose} begin with {prefix!r}, those of the state do not"
         keys = f"{prefix!r} + key"
-    template = f"{{{keys}: value for key, value in {{}}.items()}}"
-    advice = template.replace("{}", "state")
-    match scene.node:
-        case ast.Call(args=[given, *_]):
-            repair = as_of(scene, template, given, scene.location.filename)
-            advice = next(iter(likely(scene, [repair])), advice)
-    return Explanation("state", summary, advice=(advice,))
+    given = scene.node.args[:1] if isinstance(scene.node, ast.Call) else []
+    advice = f"{{{keys}: value for key, value in {''.join(map(ast.unparse, given)) or 'state'}.items()}}"
+    wraps = re.compile(rf"\b{_WRAPPERS.get(prefix, 'no wrapper')}\(")
+    wrapped = tuple(("it is wrapped here", at) for at in scene.calls(wraps)[:1])
+    return Explanation("state", summary, advice=(advice,), other=(*wrapped, *_made(scene, frame)))
 
 
 def _of_sizes(sizes: list[tuple[str, str, str]], module: str, given: Any, *, forgiven: bool) -> Explanation:

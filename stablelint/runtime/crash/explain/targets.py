@@ -249,6 +249,7 @@ def constrained(scene: Scene, match: re.Match[str]) -> Explanation | None:
     kept = [one for one in _INTO if bool(constraint.check(eval(one.format("x"), known)).all())][:2]
     advice = [one.format(found.owner) for one in kept]
     if match[1] == "probs" and "logits" in type(held["self"]).arg_constraints:
-        advice.append(f"{match[2]}(logits={found.name})")
+        head = ast.unparse(node.func) if isinstance(node, ast.Call) else match[2]
+        advice.append(f"{head}(logits={found.name})")
     summary = f"{match[2]} is given {found.name} {found.shape} as {match[1]}, which must satisfy {constraint}"
     return Explanation("distribution", summary, advice=tuple(advice), operands=(found,))

@@ -2,7 +2,7 @@
 
 Fields of a sentence: `{m[1]}` a group of the message; `{layer}` the module called; `{a.name}`, `{a.shape}` … the first
 operand, `{bool}` the bool one; `{truth}` what a truth value was asked of; `{on}` what a method or attribute was asked of;
-`{reshaped}` the call of `view` as one of `reshape`;
+`{call+name=value}` the call with an argument; `{reshaped}` the call of `view` as one of `reshape`;
 `{given}` the call's first argument; `{inner}` the class of torch whose
 method failed; `{repeated}` the tuple or list in a
 product; any other the tensor given for the argument of that name, or
@@ -116,6 +116,11 @@ class _Known(dict[str, object]):
                 found = text.replace(".view(", ".reshape(") if ".view(" in text else None
             case "repeated":
                 found = self._repeated()
+            case _ if field.startswith("call+") and self._call is not None:
+                more = ast.parse(f"_({field[5:]})", mode="eval").body
+                assert isinstance(more, ast.Call)
+                kept = [one for one in self._call.keywords if one.arg != more.keywords[0].arg]
+                found = ast.unparse(ast.Call(self._call.func, self._call.args, [*kept, *more.keywords]))
             case _:
                 found = self._argument(field)
         if found is None:
@@ -141,10 +146,9 @@ class _Known(dict[str, object]):
 
     def _is_as_named(self, one: Operand) -> bool:
         """Whether the program's name is that of the tensor itself, and not of what a view further below was made of."""
-        try:
-            value = value_of(ast.parse(one.name, mode="eval").body, self._names)
-        except SyntaxError:  # `weight of layer`
+        if one.written is None:  # `weight of layer`
             return True
+        value = value_of(one.written, self._names)
         return tuple(value.shape) == one.shape if isinstance(value, torch.Tensor) else self.is_direct()
 
     def _truth(self) -> str | None:
