@@ -78,7 +78,10 @@ class _Line:
             if len(indent) + len(self.text[left:right].strip()) <= self.longest:
                 continue
             within = [one for one in self.brackets if left <= one.start < right and one.depth > bracket.depth]
-            if bracket.parts and self.cuts(left, right, indent):
+            around = [one for one in within if self.text[left : one.start].strip() == "("]
+            if around and self.text[around[0].end : right].strip() in (")", "),"):
+                yield from self.opened(around[0], indent)
+            elif bracket.parts and self.cuts(left, right, indent):
                 yield from self.parted(_Bracket(left, right, bracket.depth), indent)
             elif within:
                 yield from self.opened(_last(within), indent)

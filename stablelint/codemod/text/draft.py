@@ -19,12 +19,14 @@ _COMMENT = re.compile(r"(^[ \t]*|[ \t]+)#.*", re.MULTILINE)
 _TEXT = re.compile(r"""(["']).{24,}?\1""")
 _USUAL = 88
 _LONGEST = 120
+_NARROW = 79
 
 
 def limit(source: SourceText) -> int:
     """How long the lines of a file may be: as long as its longest lines of code are, within reason.
 
-    Long strings, comments and the two longest of hundreds of lines are no measure: formatters leave them.
+    Long strings, comments and the two longest of hundreds of lines are no measure: formatters leave them. A file with lines
+    that end right before the 80th column, and none beyond, is kept to that.
     """
     return _limit(source.text)
 
@@ -38,7 +40,8 @@ def is_too_long(source: SourceText, row: int) -> bool:
 def _limit(text: str) -> int:
     lines = (one.rstrip() for one in _COMMENT.sub("", _PROSE.sub("", text)).splitlines())
     lengths = sorted((len(one) for one in lines if not _TEXT.search(one)), reverse=True) or [0]
-    return min(max(lengths[min(2, len(lengths) // 100)], _USUAL), _LONGEST)
+    is_narrow = lengths[0] <= _NARROW and lengths[min(2, len(lengths) - 1)] > _NARROW - 4
+    return min(max(lengths[min(2, len(lengths) // 100)], _NARROW if is_narrow else _USUAL), _LONGEST)
 
 
 def rendered(tree: Tree, region: Region, changes: Sequence[Change]) -> str:

@@ -351,3 +351,23 @@ def test_a_sum_that_stood_further_in_is_spread_anew() -> None:
     assert body(rewritten(source, proposal(source, call, "torch.log1p(-$x)", x=given))) == (
         f"def f(x):\n    return torch.log1p(\n        -({first} * {second})\n    )\n"
     )
+
+
+def test_a_file_that_keeps_to_79_columns_is_kept_to_them() -> None:
+    full = "".join(f"value_{i} = ".ljust(78, "x") + "\n" for i in range(4))
+    line = "ratios = overlap_of_pairs_of_boxes / first\n"
+    template = "$b.clamp_min(0) + torch.finfo(torch.float).eps"
+    for before, longest in ((full, 79), ("", 88)):
+        source = f"import torch\n{before}{line}"
+        after = rewritten(source, proposal(source, "first", template, b="first"))
+        assert max(map(len, after.splitlines())) <= longest
+        assert after.count("\n") == source.count("\n") + 2 * bool(before)
+
+
+def test_an_argument_in_parentheses_is_broken_within_them() -> None:
+    source = (
+        "import torch, numpy\ndef f(overlap, denominators, others):\n"
+        "    return torch.where(others, (overlap * 2 / denominators), torch.zeros_like(denominators))\n"
+    )
+    after = rewritten(source, proposal(source, "denominators", GUARD, occurrence=1, b="denominators"))
+    assert "        (\n            overlap\n            * 2\n            / denominators" in after
