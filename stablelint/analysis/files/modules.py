@@ -45,6 +45,7 @@ from stablelint.syntax.walk import BLOCKS, SCOPES, children, descendants, statem
 from stablelint.syntax.writes import Touched, is_of_self, names_written, sets_any, touched, written_attribute
 
 _NESTING = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda})
+_HOLDING = (ast.Tuple, ast.List, ast.withitem)  # targets, perhaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,11 +477,11 @@ class ModuleInfo:
     def patched(self) -> Mapping[str, frozenset[str]]:
         """The attributes that are set on each of its classes by name: `Net.forward = f`, `setattr(Net, name, f)`."""
         text, tree, found = self.source.text, self.source.tree, dict[str, set[str]]()
-        sets = any(_is_set_on(name, text) for name in self.classes)
-        passed = {name.rpartition(".")[2] for name in re.findall(r"setattr\(\s*([\w.]+)", text)}
-        if not sets and passed.isdisjoint(self.classes):
-            return {}
-        for thing, attr, _ in _attributes_set_by(descendants(tree) if passed else statements_below(tree)):
+        given = {name.rpartition(".")[2] for name in re.findall(r"setattr\(\s*([\w.]+)", text)}
+        nodes = statements_below(tree) if any(_is_set_on(name, text) for name in self.classes) else []
+        for thing, attr, _ in _attributes_set_by(
+            nodes if given.isdisjoint(self.classes) else descendants(tree)
+        ):
             if last_name(thing) in self.classes:
                 found.setdefault(last_name(thing), set()).add(attr)
         return {name: frozenset(attrs) for name, attrs in found.items()}
@@ -598,15 +599,13 @@ class ModuleInfo:
 def _attributes_set_by(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.expr, str, ast.expr | None]]:
     """The objects other than `self` on which nodes set attributes, which, and to what; "" stands for any attribute."""
     for node in nodes:
-        call = node.value if isinstance(node, ast.Expr) else node
-        if isinstance(call, ast.Call) and last_name(call.func) == "setattr" and len(call.args) > 1:
+        call = node.value if type(node) is ast.Expr else node
+        if type(call) is ast.Call and last_name(call.func) == "setattr" and len(call.args) > 1:
             name = call.args[1]
             yield call.args[0], str(name.value) if isinstance(name, ast.Constant) else "", call.args[-1]
-        targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
-        targets += [item.optional_vars for item in getattr(node, "items", ())]
-        for target in filter(None, targets):
-            parts = descendants(target) if isinstance(target, ast.Tuple | ast.List) else [target]
-            stored = (part for part in parts if isinstance(getattr(part, "ctx", None), ast.Store))
-            set_here = (p for p in stored if isinstance(p, ast.Attribute) and not is_of_self(p))
-            given = node.value if isinstance(node, ast.Assign) else None
-            yield from ((p.value, p.attr, given if p is target else None) for p in set_here)
+        given = node.value if type(node) is ast.Assign else None
+        targets = node.items if isinstance(node, ast.With) else getattr(node, "targets", ())
+        for target in targets or (getattr(node, "target", None),):
+            for part in descendants(target) if isinstance(target, _HOLDING) else (target,):
+                if type(part) is ast.Attribute and type(part.ctx) is ast.Store and not is_of_self(part):
+                    yield part.value, part.attr, given if part is target else None
