@@ -330,7 +330,7 @@ class FunctionInfo:
         return frozenset(map(called_name, self.decorators))
 
 
-ACCESSORS = frozenset({"__setattr__", "__getattribute__"})  # of any attribute
+ACCESSORS = ("__setattr__", "__getattribute__")  # of any attribute, in the order in which they are told
 _SET = re.compile(r"\.[\s\\]*\w+(?![\w.([`])")  # what follows the name where that is done
 CONSTRUCTORS = ("__init__", "__post_init__")
 """The methods that run where an object is made."""

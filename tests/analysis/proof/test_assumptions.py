@@ -263,6 +263,12 @@ def test_what_accessors_hand_on_is_assumed_to_be_as_it_is_set(kept: str, read: s
     assert (bool(assumed(program)) and unmet(program) == []) is is_assumed
 
 
+def test_of_several_accessors_the_one_that_sets_is_told() -> None:
+    program = ALIASING.format(kept="value", read="name = name.lower()")
+    [found] = report(program.replace("self.size = size", "self.size = 64")).discharged
+    assert found.assumes == ("`__setattr__` leaves size as it is set",)
+
+
 @pytest.mark.parametrize(
     ("set_to", "is_assumed"),
     [
