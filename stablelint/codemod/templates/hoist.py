@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import re
 
+from stablelint.codemod.flow.definition import function_of
 from stablelint.codemod.flow.effects import Effect, effect, evaluated_before
-from stablelint.codemod.flow.nodes import VIEWS, loads, root_name
+from stablelint.codemod.flow.nodes import VIEWS, loads, looks_names_up, readers, root_name, stores
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.text.locate import Region, Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.records import dataclass
 from stablelint.syntax import operations
+from stablelint.syntax.walk import SCOPES, descendants
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,10 @@ def hoist(
     ):
         raise Withheld(refusal)
     reused = _given_anew(statement, operand) if wish is None else None
-    name = reused or scope.fresh(wish or name_for(operand.tree), site)
+    short = name_for(operand.tree) if wish is None else ""
+    if reused is None and short and _is_passing(tree, short, statement):
+        reused = short
+    name = reused or scope.fresh(wish or short, site)
     return Hoisted(name, operand, tree.start(statement), region.indent)
 
 
@@ -84,6 +89,30 @@ def _given_anew(statement: ast.stmt, operand: Operand) -> str | None:
     read = [one in within for one in loads(statement) if one.id == target.id]
     is_begun = re.match(rf"\(*{target.id}\b(?!\()", operand.text)
     return target.id if is_begun and read and all(read) else None
+
+
+def _is_passing(tree: Tree, name: str, statement: ast.stmt) -> bool:
+    """Whether a function gives a name only to what its next statement alone reads, as hoisting does."""
+    function = function_of(tree, statement)
+    given = [] if function is None else stores(function, name)
+    simple = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
+    if function is None or not given or isinstance(function, ast.Lambda) or looks_names_up(function):
+        return False
+    if any(isinstance(one, SCOPES) for one in descendants(function) if one is not function):
+        return False
+    taking: list[ast.stmt] = []
+    for one in given:
+        made = tree.statement(one)
+        suite = tree.siblings(made)
+        place = suite.index(made) + 1
+        if not isinstance(made, ast.Assign) or made.targets != [one] or any(readers(made.value, name)):
+            return False
+        if place == len(suite) or not isinstance(suite[place], simple):
+            return False
+        taking.append(suite[place])
+    read = {tree.statement(one) for one in readers(function, name)}
+    bound = {one.arg for one in descendants(function) if isinstance(one, ast.arg)}
+    return read <= set(taking) and statement not in taking and name not in bound
 
 
 def _hung(text: str, indent: str) -> str:

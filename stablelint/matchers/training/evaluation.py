@@ -246,9 +246,10 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
             continue
         models = frozenset(name for n in evaluated for name in _models_set(n, root))
         gathered = list(_gathered(models, root, review))
-        for part, joined in gathered:
+        for part, output, joined in gathered:
             kind = Kind.TENSOR if joined else Kind.UNKNOWN
-            yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind)
+            statement = next(iter(around(output, root, ast.stmt)))
+            yield site_at(review, rule, part, {"kept": part}, shown=False, kind=kind, statement=statement)
         calls = [n for n in calls_in(root) if runs_module(n, models)] if not gathered else []
         # Where a method takes something of the result at once, `model(x).argmax(1)`, nothing is kept.
         whole = (n for n in calls if not isinstance(next(ancestors(n, root), None), ast.Attribute))
@@ -259,18 +260,21 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
             yield site_at(review, rule, call, shown=False, message=_RECORDED, statement=statement)
 
 
-def _gathered(models: frozenset[str], root: ast.AST, review: Review) -> Iterator[tuple[ast.expr, bool]]:
-    """Outputs of the models that loops put into collections, and whether those are joined to one tensor."""
+def _gathered(
+    models: frozenset[str], root: ast.AST, review: Review
+) -> Iterator[tuple[ast.expr, ast.Call, bool]]:
+    """Outputs that loops put into collections, the calls of the models, and whether those are joined to one tensor."""
     for kept in kept_in(root, review.module):
         sources = ((part, _output_of(part, models, kept.at, root)) for part in kept.parts)
-        recorded = ((part, s) for part, s in sources if s and _is_recorded(s, root, review.module, "detach"))
-        parts = [part for part, _ in recorded]
+        parts = [(p, s) for p, s in sources if s and _is_recorded(s, root, review.module, "detach")]
         off = not parts or graph_is_off(kept.at, root)
         if off or known_collection(kept, root, review) is None or is_emptied(kept):
             continue
-        for part in parts:
+        for part, output in parts:
             joins = calls_in(root, "cat", "stack", "concat", "vstack", "hstack")
-            yield part, any(n.args and kept.base == spelled(n.args[0]) for n in joins)
+            given = [n.args[0] for n in joins if n.args]
+            joined = [p for one in given if isinstance(one, ast.List | ast.Tuple) for p in one.elts]
+            yield part, output, part in joined or any(kept.base == spelled(one) for one in given)
 
 
 def _models_set(call: ast.Call, root: ast.AST) -> set[str]:

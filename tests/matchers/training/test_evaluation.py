@@ -1,5 +1,6 @@
 import pytest
 
+from tests.codemod.differential.tried import fixed
 from tests.matchers.support import findings
 
 EVALUATE = """
@@ -212,3 +213,27 @@ def test_a_model_that_training_runs_without_a_graph_stays_in_evaluation_mode(
     before: str, told: list[str]
 ) -> None:
     assert findings("SL623", FROZEN.format(before=before)) == told
+
+
+GATHERED = """
+import torch
+
+def evaluate(model, loader):
+    total, kept = torch.empty(0), []
+    model.eval()
+    for x, y in loader:
+        out = model(x)
+        {}
+    return total, kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("keeps", "after"),
+    [
+        ("total = torch.cat((total, out.view(-1)))", "total = torch.cat((total, out.view(-1).detach()))"),
+        ("kept.append(out)", "with torch.no_grad():\n            out = model(x)\n        kept.append(out)"),
+    ],
+)
+def test_no_graph_is_kept_of_what_an_evaluation_gathers(keeps: str, after: str) -> None:
+    assert after in fixed(GATHERED.format(keeps).lstrip(), unsafe=True)[0]
