@@ -96,14 +96,17 @@ def _keys_of(value: object) -> tuple[object, ...]:
 def _of_wrapper(scene: Scene, prefix: str, frame: Frame | None, *, added: bool) -> Explanation:
     """A state whose keys are those of the module behind, or without, a prefix."""
     whose = f", those of {_WRAPPERS[prefix]}," if prefix in _WRAPPERS else ""
-    if added:
-        summary = f"the keys of the state{whose} begin with {prefix!r}, those of the module do not"
-        keys = f"key.removeprefix({prefix!r})"
-    else:
-        summary = f"the keys of the module{whose} begin with {prefix!r}, those of the state do not"
-        keys = f"{prefix!r} + key"
-    given = scene.node.args[:1] if isinstance(scene.node, ast.Call) else []
-    advice = f"{{{keys}: value for key, value in {''.join(map(ast.unparse, given)) or 'state'}.items()}}"
+    held = frame.names.get("state_dict", {}) if frame is not None and added else {}
+    some, which, kept = sum(one.startswith(prefix) for one in held), "the keys", ""
+    if some < len(held):
+        which, kept = f"{some} of the {len(held)} keys", f" if key.startswith({prefix!r})"
+    side, other = ("state", "module") if added else ("module", "state")
+    summary = f"{which} of the {side}{whose} begin with {prefix!r}, those of the {other} do not"
+    keys = f"key.removeprefix({prefix!r})" if added else f"{prefix!r} + key"
+    state = (
+        ast.unparse(scene.node.args[0]) if isinstance(scene.node, ast.Call) and scene.node.args else "state"
+    )
+    advice = f"{{{keys}: value for key, value in {state}.items(){kept}}}"
     wraps = re.compile(rf"\b{_WRAPPERS.get(prefix, 'no wrapper')}\(")
     wrapped = tuple(("it is wrapped here", at) for at in scene.calls(wraps)[:1])
     return Explanation("state", summary, advice=(advice,), other=(*wrapped, *_made(scene, frame)))
