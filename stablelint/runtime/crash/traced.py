@@ -17,6 +17,8 @@ from stablelint.syntax.operations import having
 _MOST_STEPS = 3  # that changed a size
 _Told = tuple[str, Location]
 
+_CONVERTS = ("from_numpy", "as_tensor")  # operations on numbers that were there before
+
 
 def with_history(scene: Scene, found: Explanation) -> Explanation:
     """The explanation, and the lines where what does not fit came into its operands."""
@@ -96,7 +98,8 @@ def _numbers(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]
             of = f", of {before[0][0]} … {before[0][1]}" if before else ""
             high, all_high = last.range[1] if last.range else None, last.largest
             more = f", another {all_high}" if all_high not in (None, high) else ""
-            yield from _begun(way, f"{one.name} reaches {high} here first{more}{of}")
+            first = "where it is made a tensor" if last.operation in _CONVERTS else "here first"
+            yield from _begun(way, f"{one.name} reaches {high} {first}{more}{of}")
 
 
 def _reaches(count: int, past: Past) -> bool:
@@ -134,9 +137,8 @@ def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tu
         if same_rank or math.prod(before.shape) == math.prod(last.shape):
             is_it = last.shape[:1] == operand.shape[:1]  # and not the data that it is a batch of
             bears = bears or is_it or not wanted.isdisjoint({*before.shape} - {*last.shape})
-            what = (
-                "before that:" if told else f"{operand.name}:" if is_it else f"{operand.name} is taken from"
-            )
+            name = operand.name if last.shape == operand.shape else f"before {operand.name}"
+            what = "before that:" if told else f"{name}:" if is_it else f"{operand.name} is taken from"
             given = alike if last.operation in having("join") else [before]
             told.append((f"{what} {last.shape} of {' and '.join(str(one.shape) for one in given)}", last.at))
         if not same_rank:

@@ -198,7 +198,10 @@ class _Record(TorchFunctionMode):
 
     def written(self, node: Any) -> Written | None:
         """Where what a node kept was kept, and written."""
-        kept = next((one for one in self.all if one.node is not None and one.node is node), None)
+        behind = (
+            (one, [each for each, _ in one.node.next_functions]) for one in self.all if one.node is not None
+        )
+        kept = next((one for one, inner in behind if node in (one.node, *inner)), None)  # of one operation
         if kept is None or not kept.sites:
             return None
         result, given = _memory(kept.tensor), {_memory(one.tensor) for one in kept.given}
