@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from inspect import ismodule
 from itertools import chain
 
 import torch
@@ -65,9 +64,8 @@ def written_out(scene: Scene, found: Explanation) -> Explanation:
     """The explanation, and first of its advice that which can be written where the program failed, so that it goes on."""
     first = [one for one in found.advice if " pass" in one]
     told = {one: _as_code(scene, found, one) for one in found.advice if one not in first}
-    return replace(
-        found, advice=(*first, *filter(None, told.values()), *(one for one in told if not told[one]))
-    )
+    rest = [one for one in told if not told[one]]
+    return replace(found, advice=(*first, *filter(None, told.values()), *rest))
 
 
 def _as_code(scene: Scene, found: Explanation, text: str) -> str:
@@ -80,7 +78,9 @@ def _as_code(scene: Scene, found: Explanation, text: str) -> str:
     for at in (scene.location, *(at for _, at in found.other)) if anew else ():
         whole = expression_at(at)
         parts = [one for one in ast.walk(whole or ast.Pass()) if isinstance(one, ast.expr)]
-        values = [one for one in parts if ast.unparse(one) in inner and not ismodule(value_of(one, names))]
+        values = [
+            one for one in parts if ast.unparse(one) in inner and not inspect.ismodule(value_of(one, names))
+        ]
         alike = [last_name(one.func) if isinstance(one, ast.Call) else type(one) for one in (code, whole)]
         edits = (Edit.of(one, at.filename, anew) for one in (*values * (alike[0] != alike[1]), *parts[:1]))
         ways += (by_edit(scene, one) for one in edits if values)

@@ -424,7 +424,7 @@ mix(torch.cat([places, whole], dim=1)).sum().backward()
 """,
         "shape",
         ("torch.cat fails on places (4, 8, 30) float32 and whole (4, 4) float32",),
-        "whole[:, :, None].expand(-1, -1, places.shape[2]) passes, and the result is (4, 12, 30)",
+        "whole[:, :, None].expand(-1, -1, places.shape[2]) passes, and the call gives (4, 12, 30)",
     ),
     Crash(
         "a mask of what a cat has made longer",

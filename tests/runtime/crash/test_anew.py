@@ -240,7 +240,7 @@ CASES = {
     "the operands of a product the other way round": (
         HEAD
         + "w, x = torch.arange(45.0).view(5, 9), torch.ones(126).view(2, 9, 7)\nprint(torch.matmul(x, w))\n",
-        "torch.matmul(w, x) passes, and the result is (2, 5, 7)",
+        "torch.matmul(w, x) passes, and the call gives (2, 5, 7)",
         "torch.matmul fails on x (2, 9, 7) float32",
     ),
     "what another function writes while a gradient waits for it": (
@@ -427,7 +427,7 @@ CASES = {
     "letters of a sum that stand for two sizes": (
         HEAD + "weights, v = torch.ones(2, 5, 3), torch.ones(2, 3, 4)\n"
         "torch.einsum('bij,bid->bid', weights, v)\n",
-        "torch.einsum('bij,bjd->bid', …) passes, and the result is (2, 5, 4)",
+        "torch.einsum('bij,bjd->bid', …) passes, and the call gives (2, 5, 4)",
         "i is 5 in weights and 3 in v",
     ),
     "all that an earlier pass made, and that the steps read": (

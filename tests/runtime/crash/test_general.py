@@ -27,7 +27,7 @@ OF_TENSORS = (
     (
         HEAD + "x = torch.randn(6, 16, 12, 12)\nnorm = nn.LayerNorm(16)\nnorm(x).mean()",
         "is given (6, 16, 12, 12)",
-        "x.permute(0, 2, 3, 1) passes, and the result is (6, 12, 12, 16)",
+        "x.permute(0, 2, 3, 1) passes, and the call gives (6, 12, 12, 16)",
     ),
     (X + "y = x[0]\ntorch.cat([x, y], 1)", "torch.cat fails on x (4, 3) float32 and y (3,) float32", ""),
     (X + "x.topk(5)", "topk fails on x (4, 3) float32", ""),
@@ -46,7 +46,7 @@ OF_TENSORS = (
     (
         X + "i = torch.zeros(4).long()\nx.gather(1, i)",
         "gather fails on x (4, 3) float32 and i (4,) int64",
-        "i.unsqueeze(1) passes, and the result is (4, 1)",
+        "i.unsqueeze(1) passes, and the call gives (4, 1)",
     ),
     (
         X + "i = torch.zeros(2)\nx[i]",
@@ -246,7 +246,7 @@ def test_tells_where_samples_became_other_rows(tmp_path: Path) -> None:
         tmp_path,
     )
     assert [(what, at.expression) for what, at in found.other][-1:] == [
-        ("out: (8, 8) of (4, 1, 4, 4)", "x.view(-1, 8)")
+        ("before out: (8, 8) of (4, 1, 4, 4)", "x.view(-1, 8)")
     ]
 
 
@@ -293,7 +293,7 @@ def test_turns_the_operand_that_an_equation_does_not_fit(tmp_path: Path) -> None
     found = explanation_of(
         "torch.einsum('bd,de,be->b', torch.ones(2, 3), torch.ones(4, 3), torch.ones(2, 4))\n", tmp_path
     )
-    assert found.advice == ("torch.ones(4, 3).T passes, and the result is (2,)",)
+    assert found.advice == ("torch.ones(4, 3).T passes, and the call gives (2,)",)
 
 
 def test_memory_for_a_part_of_a_result(tmp_path: Path) -> None:
@@ -330,7 +330,7 @@ def test_names_what_a_module_of_the_program_gave(tmp_path: Path) -> None:
 
 def test_a_size_that_is_in_another_place_is_no_other_setting(tmp_path: Path) -> None:
     found = explanation_of("nn.BatchNorm1d(24)(torch.randn(4, 11, 24))\n", tmp_path)
-    assert found.advice == ("torch.randn(4, 11, 24).transpose(1, 2) passes, and the result is (4, 24, 11)",)
+    assert found.advice == ("torch.randn(4, 11, 24).transpose(1, 2) passes, and the call gives (4, 24, 11)",)
 
 
 def test_what_fails_at_its_next_use_is_changed_where_it_is_made(tmp_path: Path) -> None:

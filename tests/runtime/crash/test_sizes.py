@@ -19,14 +19,14 @@ CASES = {
         "        self.same = nn.Identity()\n    def forward(self, x):\n"
         "        y = torch.tanh(self.inner(x))\n        return torch.relu(y + self.same(x))\n"
         "net = Net()\nnet(torch.ones(4, 6))\n",
-        ("nn.Linear(6, 8) in place of self.same passes, and the result is (4, 8)",),
+        ("nn.Linear(6, 8) in place of self.same passes, and the call gives (4, 8)",),
         "self.same is Identity() | self.same is made here self.same = nn.Identity()",
     ),
     "a branch that is the argument": (
         NET + "        self.inner = nn.Linear(6, 8)\n    def forward(self, x):\n"
         "        y = torch.tanh(self.inner(x))\n        return torch.relu(y + x)\n"
         "net = Net()\nnet(torch.ones(4, 6))\n",
-        ("nn.Linear(6, 8) of x passes, and the result is (4, 8)",),
+        ("nn.Linear(6, 8) of x passes, and the call gives (4, 8)",),
         "",
     ),
     "a layer before gives what is cut in two": (
@@ -54,7 +54,7 @@ CASES = {
         "rnn = nn.GRU(7, 4, batch_first=True)\nx = torch.ones(3, 7, 5)\nrnn(x)\n",
         (
             "nn.GRU(…, input_size=5) of rnn passes",
-            "if the last dimension of x counts no features: x.transpose(1, 2) passes, and the result is (3, 5, 4)",
+            "if the last dimension of x counts no features: x.transpose(1, 2) passes, and the call gives (3, 5, 4)",
         ),
         "",
     ),
@@ -62,7 +62,7 @@ CASES = {
         NET + "        self.conv, self.rnn = nn.Conv1d(2, 7, 1), nn.GRU(7, 4, batch_first=True)\n"
         "    def forward(self, x):\n        y = self.conv(x)\n        return self.rnn(y)[0]\n"
         "net = Net()\nnet(torch.ones(3, 2, 5))\n",
-        ("y.transpose(1, 2) passes, and the result is (3, 5, 4)",),
+        ("y.transpose(1, 2) passes, and the call gives (3, 5, 4)",),
         "",
     ),
 }
@@ -97,7 +97,7 @@ MORE = {
     ),
     "a number for each channel": (
         "x = torch.ones(3, 6, 6)\ny = (x - torch.ones(3)) / torch.ones(3)\n",
-        ("torch.ones(3)[:, None, None] passes, and the result is (3, 6, 6)",),
+        ("torch.ones(3)[:, None, None] passes, and the call gives (3, 6, 6)",),
     ),
     "numbers that are written into whole numbers": (
         "table = torch.full((4, 2), 0)\ntable[1] += torch.ones(2) * 0.5\n",
@@ -106,12 +106,12 @@ MORE = {
     "arguments that are called as they are taken": (
         "def mixed(x, y):\n    part = torch.ones(len(x))\n    return part * x\n"
         "x, y = torch.ones(6, 2), torch.ones(6).long()\nmixed(x, y)\n",
-        ("part.unsqueeze(1) passes, and the result is (6, 2)",),
+        ("part.unsqueeze(1) passes, and the call gives (6, 2)",),
     ),
     "lengths of the samples of the second dimension": (
         "x, lengths = torch.ones(7, 3, 2), torch.tensor([7, 5, 4])\n"
         "nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True)\n",
-        ("x.transpose(0, 1) passes, and the result is (16, 2)",),
+        ("x.transpose(0, 1) passes, and the call gives (16, 2)",),
     ),
     "weights of a loss": (
         "loss = nn.CrossEntropyLoss(torch.ones(3).double())\nloss(torch.ones(2, 3), torch.zeros(2).long())\n",
@@ -150,7 +150,7 @@ MORE = {
     "one weight for each row of an index": (
         "out, index, weight = torch.zeros(2, 3), torch.zeros(2, 4).long(), torch.ones(2)\n"
         "out.scatter_add_(1, index, weight)\n",
-        ("weight.unsqueeze(1).expand_as(index) passes, and the result is (2, 3)",),
+        ("weight.unsqueeze(1).expand_as(index) passes, and the call gives (2, 3)",),
     ),
     "an argument that the batch holds": (
         "batch = {'x': torch.ones(2), 'y': torch.ones(2)}\ndef step(x, y):\n    return x + y\nstep(batch['x'])\n",
@@ -167,7 +167,7 @@ MORE = {
     "images of another order and another dtype": (
         "nn.Conv2d(3, 4, 3)(torch.ones(2, 8, 8, 3, dtype=torch.uint8))\n",
         (
-            "torch.ones(2, 8, 8, 3, dtype=torch.uint8).float().permute(0, 3, 1, 2) passes, and the result is (2, 4, 6, 6)",
+            "torch.ones(2, 8, 8, 3, dtype=torch.uint8).float().permute(0, 3, 1, 2) passes, and the call gives (2, 4, 6, 6)",
         ),
     ),
     "one number of several losses, after a step": (
@@ -179,11 +179,11 @@ MORE = {
     "columns of indices beside one of fractions": (
         "rows = torch.tensor([[0.0, 1.0, 0.5], [1.0, 0.0, 0.25]])\nusers, items = nn.Embedding(2, 3), nn.Embedding(2, 3)\n"
         "told = users(rows[:, 0]) * items(rows[:, 1])\nif rows[0, 2] != 0.5:\n    raise ValueError\n",
-        ("rows[:, 0].long() and rows[:, 1].long() pass, and the result is (2, 3)",),
+        ("rows[:, 0].long() and rows[:, 1].long() pass, and the call gives (2, 3)",),
     ),
     "an index that is a mask of floats": (
         "x, keep = torch.ones(3, 2), torch.tensor([1.0, 0.0, 1.0])\nx[keep]\n",
-        ("keep.bool() passes, and the result is (2, 2)",),
+        ("keep.bool() passes, and the call gives (2, 2)",),
     ),
     "a sample without a batch, after training": (
         "net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))\nsample = torch.ones(3)\nnet(sample)\n",
@@ -201,6 +201,38 @@ MORE = {
         "    def forward(self, x):\n        return self.out(self.conv(x).flatten(1))\n"
         "Net()(torch.ones(2, 1, 5, 6))\n",
         ("Net(size=6) in line 11 passes",),
+    ),
+    "a size of the data behind names of a constructor": (
+        "class Net(nn.Module):\n    def __init__(self, channels=(2, 3), size=8):\n        super().__init__()\n"
+        "        first, last = channels\n        side = size // 2\n"
+        "        self.conv, self.pool = nn.Conv2d(1, last, 3, padding=1), nn.MaxPool2d(2)\n"
+        "        self.out = nn.Linear(last * side * side, 3)\n"
+        "    def forward(self, x):\n        return self.out(self.pool(self.conv(x)).flatten(1))\n"
+        "Net()(torch.ones(2, 1, 6, 6))\n",
+        ("Net(size=6) in line 14 passes",),
+    ),
+    "arguments that a maker of models hands on": (
+        "class Net(nn.Module):\n    def __init__(self, width, depth):\n        super().__init__()\n"
+        "        self.all = nn.Sequential(*(nn.Linear(width, width) for _ in range(depth)))\n"
+        "        self.out = nn.Linear(width, 1)\n"
+        "def made(width=2, depth=1):\n    return Net(width, depth)\n"
+        "large, small = made(4, 3), made()\nsmall.load_state_dict(large.state_dict())\n",
+        ("made(width=4, depth=3) in line 12 passes",),
+    ),
+    "a part of a saved model": (
+        "net = nn.ModuleDict({'body': nn.Linear(2, 2), 'head': nn.Linear(2, 1)})\nbody = nn.Linear(2, 2)\n"
+        "body.load_state_dict(net.state_dict())\n",
+        (
+            "{key.removeprefix('body.'): value for key, value in net.state_dict().items() if key.startswith('body.')}"
+            " in line 7 passes",
+        ),
+    ),
+    "an advantage of single observations": (
+        "critic, actor, x = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 1)), nn.Linear(2, 1), torch.ones(2)\n"
+        "first, second = (torch.optim.SGD(one.parameters(), lr=0.1) for one in (critic, actor))\n"
+        "value = critic(x).squeeze(-1)\nadvantage = 1 - value\nadvantage.square().backward(retain_graph=True)\n"
+        "first.step()\nloss = (actor(x) * advantage).mean()\nloss.backward()\nsecond.step()\n",
+        ("advantage.detach() in line 11 passes",),
     ),
     "a layer before the model": (
         "model = nn.TransformerEncoderLayer(8, 4, batch_first=True)\ntable = nn.Embedding(9, 6)\n"
@@ -282,7 +314,7 @@ MORE = {
     "a matrix of whole numbers beside what is trained": (
         "weight, near = nn.Parameter(torch.ones(3, 2)), torch.ones(4, 4).long()\n"
         "support = torch.ones(4, 3) @ weight\ntorch.mm(near, support)\n",
-        ("near.float() passes, and the result is (4, 2)",),
+        ("near.float() passes, and the call gives (4, 2)",),
     ),
     "scores of fewer places than the labels": (
         "scores, mask = nn.Conv2d(1, 3, 1)(torch.ones(2, 1, 4, 4)), torch.zeros(2, 8, 8).long()\n"
@@ -310,7 +342,7 @@ MORE = {
     ),
     "a mask of floats": (
         "mask = torch.tensor([1.0, 0.0])\n~mask\n",
-        ("mask.bool() passes, and the result is (2,)",),
+        ("mask.bool() passes, and the call gives (2,)",),
     ),
     "names in place of numbers": (
         "names = ['a', 'b']\nnn.CrossEntropyLoss()(torch.ones(2, 3), names)\n",

@@ -15,7 +15,7 @@ from torch import nn
 from stablelint.runtime.audit.record import place
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import asked_of, losses, lost_a_value
 from stablelint.runtime.crash.provenance.statements import assignment
@@ -131,8 +131,9 @@ def second_backward(scene: Scene, _: re.Match[str]) -> Explanation | None:
     elif not stepped and not field and total is None:
         held = (value for frame in scene.frames for value in frame.frame.f_locals.values())
         of_a_step = any(isinstance(one, torch.optim.Optimizer) for one in held)
-        kept_on = _retained(before.site) if of_a_step and not carried and not before_loop else []
-        advice = [*kept_on, *advice, "or one backward call for the sum of the losses"]
+        advice.append("or one backward call for the sum of the losses")
+        if (first := asked_of(before.site)) and of_a_step and not carried and not before_loop:
+            advice.append(ast.unparse(ast.parse(f"({first}).backward(retain_graph=True)")))
     advice = advice or _without_graphs(scene, {id(one) for one in earlier})
     return Explanation("second-backward", summary, advice=tuple(advice), other=tuple(other))
 
@@ -146,14 +147,6 @@ def _without_graphs(scene: Scene, nodes: set[int]) -> list[str]:
     text = "; ".join(f"{one} = {one}.detach()" for one in dict.fromkeys(held))
     edits = [Edit.behind(scene.statement, scene.location.filename, text)] if text and scene.statement else []
     return passed(scene, (by_edit(scene, one) for one in edits))
-
-
-def _retained(site: Site | None) -> list[str]:
-    """The backward call that freed a graph, as one that keeps it."""
-    match node_at(site) if site is not None else None:
-        case ast.Call(function, [], []):
-            return [f"{ast.unparse(function)}(retain_graph=True)"]
-    return []
 
 
 def _emptied(scene: Scene, nodes: set[int]) -> tuple[list[str], list[tuple[str, Location]]]:

@@ -133,13 +133,12 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
 def _cut_to(scene: Scene, count: int, rows: int) -> str:
     """What a call was given that is so long, cut to its last places, as many as have a row, if the program goes on."""
     call, _ = scene.origins.maker(scene.module) or (None, None)
-    given = expression.given_by_name(call, {}, type(scene.module)) if isinstance(call, ast.Call) else {}
-    called = ast.unparse(given.get("num_embeddings", ast.Name(""))).rpartition(".")[2]
+    made = expression.given_by_name(call, {}, type(scene.module)) if isinstance(call, ast.Call) else {}
+    called = ast.unparse(made.get("num_embeddings", ast.Name(""))).rpartition(".")[2]
     for frame in (one for one in reversed(scene.frames) if one.mine):
         node, filename = node_at(frame.site), frame.site.code.co_filename
-        for one in (
-            (*node.args, *(each.value for each in node.keywords)) if isinstance(node, ast.Call) else ()
-        ):
+        given = [*node.args, *(one.value for one in node.keywords)] if isinstance(node, ast.Call) else []
+        for one in given:
             value = expression.value_of(one, frame.names)
             if isinstance(value, torch.Tensor) and value.shape[-1:] == (count,):
                 limit = name_of(rows, [frame], called) or rows

@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -117,8 +118,7 @@ class _Known(dict[str, object]):
             case "repeated":
                 found = self._repeated()
             case _ if field.startswith("call+") and self._call is not None:
-                more = ast.parse(f"_({field[5:]})", mode="eval").body
-                assert isinstance(more, ast.Call)
+                more: Any = ast.parse(f"_({field[5:]})", mode="eval").body
                 kept = [one for one in self._call.keywords if one.arg != more.keywords[0].arg]
                 found = ast.unparse(ast.Call(self._call.func, self._call.args, [*kept, *more.keywords]))
             case _:

@@ -18,8 +18,8 @@ from stablelint.runtime.crash.expression import UNKNOWN, given_by_name
 from stablelint.runtime.crash.layers import outermost
 from stablelint.runtime.crash.provenance.history import history, makers
 from stablelint.runtime.crash.provenance.made import Places, modules_of
-from stablelint.runtime.crash.provenance.scopes import of_argument
-from stablelint.runtime.crash.provenance.statements import default_in
+from stablelint.runtime.crash.provenance.scopes import Scope, of_argument
+from stablelint.runtime.crash.provenance.statements import assignment, default_in, path_in
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.remade import settings_of
 from stablelint.runtime.crash.repairs.search import Repair
@@ -30,6 +30,7 @@ from stablelint.syntax.names import names_in
 
 FACTORS = (2, 3, 4)
 _MOST = 16  # operations before an operand
+_Change = tuple[ast.expr | None, Any, Any]  # an argument as it is written, its value, and what that is to be
 _Told = tuple[str, Edit]  # how an edit is told, which may be a part of a call
 
 
@@ -77,7 +78,7 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
             give(anew, given_by_name(anew, {}, type(layer)), name, handed_on)
         yield ast.unparse(anew), Edit.of(call, places[0].filename, ast.unparse(anew))
     for name, value in setting.changed if len(setting.changed) == 1 else ():
-        yield from around(given.get(name), places, before.get(name), value)
+        yield from around([(given.get(name), before.get(name), value)], places)
 
 
 def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value: Any) -> Iterator[_Told]:
@@ -87,24 +88,35 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
     data, past = outermost(scene), history(scene)
     if not isinstance(node, ast.BinOp) or not isinstance(call, ast.Call) or scope is None or data is None:
         return
-    ways = (
-        [past.way(one.name, lambda _: True)[:_MOST] for one in scene.operands()] if past is not None else []
-    )
+    whole = _expanded(node, scope)
+    shown = scene.operands() if past is not None else ()
+    ways = (past.way(one.name, lambda _: True)[:_MOST] for one in shown if past is not None)
     shapes = [tuple(one.shape) for one in tensors_in(data[1:])] + [one.shape for one in chain(*ways)]
     sizes = dict.fromkeys(size for shape in shapes for size in shape[::-1] if size > 1)
-    given = {
-        one: found for one in sorted(names_in(node)) if (found := of_argument(one, scope)) is not UNKNOWN
-    }
+    known = ((one, of_argument(one, scope)) for one in sorted(names_in(whole)))
+    given = {name: one for name, one in known if one is not UNKNOWN}
     names = {**scope.names, **given}
     for name, size in product(given, sizes):
-        if given[name] != size and deduced(node, {**names, name: size}) == value:
-            yield from around(ast.Name(name), places, given[name], size)
+        if given[name] != size and deduced(whole, {**names, name: size}) == value:
+            yield from around([(ast.Name(name), given[name], size)], places)
     for number, size in product(sorted({*re.findall(r"\b\d+\b", ast.unparse(node))}), sizes):
         text = re.sub(rf"\b{number}\b", str(size), ast.unparse(node))
-        if number != str(size) and deduced(other := ast.parse(text, mode="eval").body, names) == value:
-            anew = copy.deepcopy(call)
-            give(anew, given_by_name(anew, {}, type(layer)), setting, other)
-            yield ast.unparse(anew), Edit.of(call, scope.code.co_filename, ast.unparse(anew))
+        other = ast.parse(text, mode="eval").body
+        if number != str(size) and deduced(_expanded(other, scope), names) == value:
+            anew = ast.unparse(call).replace(ast.unparse(node), text)
+            yield anew, Edit.of(call, scope.code.co_filename, anew)
+
+
+def _expanded(node: ast.expr, scope: Scope) -> ast.expr:
+    """An expression with what its function computed in place of the names of that."""
+    text = ast.unparse(node)
+    for name in names_in(node):
+        made = assignment(scope.code, name, scope.before)
+        path = path_in(made.targets[0], name) if isinstance(made, ast.Assign) else None
+        if isinstance(made, ast.Assign) and path is not None:
+            value = f"({ast.unparse(made.value)})" + "".join(f"[{one!r}]" for one in path)
+            text = re.sub(rf"\b{name}\b", value.replace("\\", r"\\"), text)
+    return ast.parse(text, mode="eval").body
 
 
 def _handed(function: ast.FunctionDef, call: ast.expr | None) -> dict[str, ast.expr]:
@@ -113,31 +125,28 @@ def _handed(function: ast.FunctionDef, call: ast.expr | None) -> dict[str, ast.e
         return {}
     taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
     taken = taken[1:] if taken[:1] == ["self"] else taken
-    return {
-        **dict(zip(taken, call.args, strict=False)),
-        **{one.arg: one.value for one in call.keywords if one.arg},
-    }
+    named = {one.arg: one.value for one in call.keywords if one.arg}
+    return dict(zip(taken, call.args, strict=False)) | named
 
 
-def around(node: ast.expr | None, places: Places, before: Any, value: Any) -> Iterator[_Told]:
-    """Edits of what the function around a call was given for an argument of that call, and so on outwards."""
-    function = function_at(places[0])
-    if not isinstance(node, ast.Name) or not isinstance(function, ast.FunctionDef):
+def around(changes: list[_Change], places: Places) -> Iterator[_Told]:
+    """Edits of what the function around a call was given for arguments of that call, and so on outwards."""
+    function, outer = function_at(places[0]), expression_at(places[1]) if len(places) > 1 else None
+    names = [(one.id, *rest) for one, *rest in changes if isinstance(one, ast.Name)]
+    if not isinstance(function, ast.FunctionDef) or not names or len(names) < len(changes):
         return
-    taken = [one.arg for one in (*function.args.posonlyargs, *function.args.args)]
-    if node.id not in (*taken, *(one.arg for one in function.args.kwonlyargs)):
-        return
-    outer = expression_at(places[1]) if len(places) > 1 else None
-    given = _handed(function, outer)
-    default = default_in(function, node.id)
-    if isinstance(outer, ast.Call) and (node.id in given or default is not None):
-        anew, value_there = copy.deepcopy(outer), given.get(node.id, ast.Constant(before))
-        give(anew, _handed(function, anew), node.id, written(value_there, before, value))
+    given, defaults = _handed(function, outer), {name: default_in(function, name) for name, *_ in names}
+    if isinstance(outer, ast.Call) and all(name in given or defaults[name] is not None for name in defaults):
+        anew = copy.deepcopy(outer)
+        for name, before, value in names:
+            there = written(given.get(name, ast.Constant(before)), before, value)
+            give(anew, _handed(function, anew), name, there)
         yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
-    if node.id in given:
-        yield from around(given[node.id], places[1:], before, value)
-    elif default is not None:
-        yield f"{node.id}={value!r}", Edit.of(default, places[0].filename, repr(value))
+    if {*defaults} <= {*given}:
+        yield from around([(given[name], *rest) for name, *rest in names], places[1:])
+    for name, _, value in names if len(names) == 1 else ():
+        if name not in given and (default := defaults[name]) is not None:
+            yield f"{name}={value!r}", Edit.of(default, places[0].filename, repr(value))
 
 
 def give(call: ast.Call, given: dict[str, ast.expr], name: str, value: ast.expr) -> None:

@@ -121,8 +121,8 @@ class Call:
             return None
         filename, node = self.whole
         edit = Edit.of(node.func, filename, f"{ast.unparse(node.func)}.eval()")
-        evaluating = copy.deepcopy(self.function).eval()
-        return replace(self, function=evaluating, revisions=(*(self.revisions or ()), edit))
+        function = copy.deepcopy(self.function).eval()
+        return replace(self, function=function, revisions=(*(self.revisions or ()), edit))
 
     @property
     def is_in_place(self) -> bool:

@@ -62,11 +62,10 @@ def rebuilt(
         same = value_of(text, scope.names) == value
         give(anew, given_by_name(anew, scope.names, kind), name, text if same else ast.Constant(value))
     edits = [by_edit(scene, Edit.of(call, scope.code.co_filename, ast.unparse(anew)))] if changed else []
-    for (name, *_), value in changed.items() if len(changed) == 1 else ():
-        node, calls = given_by_name(call, scope.names, kind).get(name), makers(scene).get(id(whole), ())[1:]
-        outer = around(node, calls, given[name], value) if calls else ()
-        edits = [*(replace(by_edit(scene, one), text=text) for text, one in outer), *edits]
-    tried = (likely(scene, [one]) for one in edits)
+    nodes, calls = given_by_name(call, scope.names, kind), makers(scene).get(id(whole), ())[1:]
+    pairs = [(nodes.get(name), given[name], value) for (name, *_), value in changed.items()]
+    outer = [replace(by_edit(scene, one), text=text) for text, one in (around(pairs, calls) if calls else ())]
+    tried = (likely(scene, [one]) for one in (*outer, *edits))
     told = next(filter(None, tried), [])
     places = [(one, at) for one, *_ in changed for at in scene.origins.of_setting(whole, one)[-1:]]
     return told, [(f"{name} is {given[name]} from here", at) for name, at in places]

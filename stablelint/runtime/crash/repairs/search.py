@@ -55,7 +55,7 @@ class Repair:
         """That it passes, and what comes of it."""
         several, text = " and " in self.text and len(self.revisions) != 1, self.text + self.where
         known = self.shape and self.kind != "setting" and " in line " not in text
-        gives = f", and the result is {self.shape}" if known else ""
+        gives = f", and the call gives {self.shape}" if known else ""
         if self.untried:
             return text
         passes = "pass" if several else "passes"
