@@ -7,7 +7,7 @@
 `collect` runs the analysis over every file that a label of `data/` names, in the tree of its commit (out of the
 repositories below MIRRORS, owner+name/repo each; unpacked into FOLDER), and stores the facts of the findings there.
 `data/repairs.jsonl` are lines that maintainers repaired, as are MORE; `data/sampled.jsonl` are findings that were drawn,
-each read once (`worth` 1 or 0).
+each read once (`worth` 1 or 0); those that were read as diffs (draw `diffs`) tell of their rules and of the order alone.
 
 `fit` is a logistic regression over the facts. Repairs say which facts speak for a repair, the random sample says how
 often one is worth it: the intercept is that of the sample alone. Whole repositories are left out in each of ten folds;
@@ -134,10 +134,17 @@ def of_repairs(job: tuple[Path, Path, list[Record]]) -> list[Record]:
 
 
 def of_sample(job: tuple[Path, Path, list[Record]]) -> list[Record]:
-    """The findings of one commit that were drawn and read; those that are no longer there are left out."""
+    """The findings of one commit that were drawn and read; those that are no longer there are left out.
+
+    Of a repository that is not at hand they tell of their rules alone.
+    """
     git, folder, records = job
     if not unpack(git, records[0]["commit"], folder):
-        return []
+        own = (r for r in records if r["code"] in flawed())
+        return [
+            {"label": r["worth"], "source": UNSEEN, "repo": r["repo"], "code": r["code"], "facts": [RULE]}
+            for r in own
+        ]
     rows = []
     found = {
         name: findings(folder, name) for name in {r["file"] for r in records} if (folder / name).exists()
@@ -189,11 +196,15 @@ def collect(options: argparse.Namespace) -> None:
 # --- fit ---------------------------------------------------------------------------------------------------------------
 
 FOLDS = 10
-SOURCES = ("repair", "sample", "file")  # of rows that the shape is fitted to
-TO_LEARN = ("tensor", "flaw", "forms", "unread")  # draws that stand for no share of all findings
+UNSEEN = "unseen"  # findings that were read, of which no facts are at hand
+SOURCES = ("repair", "sample", "file", UNSEEN)  # of rows that the shape is fitted to, and the shares of rules
+TO_LEARN = ("tensor", "flaw", "forms", "unread", "diffs")  # draws that stand for no share of all findings
+BY_DIFFS = "diffs"  # a draw that was read as diffs of the fix, at most ten of a rule
 BY_CONFIDENCE = "strata"  # a draw whose rows stand for as many findings as they say, likely or not
 PENALTY = 0.3  # the inverse of the strength of the L2 penalty; chosen by the loss of what was left out
 BESIDE = 2.0  # what a finding beside a repair counts; chosen by the order in the files of what was left out
+NEUTRAL = 0.001  # of the loss: a fact that makes no more difference stays
+AS_DIFF = 2.0  # what a finding that was read as a diff counts; chosen by the order of what was left out
 
 
 def fold_of(repo: str) -> int:
@@ -217,8 +228,12 @@ def matrix(rows: list[Record], names: list[str]) -> Any:
 def weights_of_rows(rows: list[Record]) -> list[float]:
     """A repaired line counts once, however many findings stand there."""
     places = Counter((r["repo"], r["file"], r["line"]) for r in rows if r["source"] == "repair")
-    whole = {"sample": 1.0, "file": BESIDE}
-    return [whole.get(r["source"]) or 1.0 / places[r["repo"], r["file"], r["line"]] for r in rows]
+    whole = {"sample": 1.0, "file": BESIDE, BY_DIFFS: AS_DIFF}
+    return [
+        whole.get(r.get("draw", r["source"]), whole.get(r["source"]))
+        or 1.0 / places[r["repo"], r["file"], r["line"]]
+        for r in rows
+    ]
 
 
 def drawn_for(rows: list[Record]) -> list[float]:
@@ -292,7 +307,7 @@ def odds_of(r: Record, base: float, weights: dict[str, float], flaws: "Flaws") -
 def loss(rows: list[Record], confidences: list[float]) -> float:
     """What of the order is wrong among what was left out: 1 less the area under the curve.
 
-    Of the sample, and of the repairs against the other findings of their files.
+    Of the sample, of the repairs against the other findings of their files, and of what was read as diffs.
     """
     from sklearn.metrics import roc_auc_score
 
@@ -300,9 +315,10 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
     every = drawn_for([r for r, _ in found])
     read_one = [(r["label"], c) for (r, c), w in zip(found, every, strict=True) if w]
     files = [(max(r["label"], 0), c) for r, c in found if r["source"] in ("repair", "file")]
+    diffs = [(r["label"], c) for r, c in found if r.get("draw") == BY_DIFFS]
     stands = [w for w in every if w]
     area = float(roc_auc_score(*zip(*read_one, strict=True), sample_weight=stands))
-    return 2.0 - area - float(roc_auc_score(*zip(*files, strict=True)))
+    return 3.0 - area - sum(float(roc_auc_score(*zip(*some, strict=True))) for some in (files, diffs))
 
 
 PRIOR = 4.0  # rows drawn at random that the judged ones of a rule, or of its family where there are few, stand for
@@ -339,10 +355,9 @@ class Shares:
         for r in judgements():
             self._judged[r["code"], r["verdict"] != "noise"] += 1
             self._family[r["code"][:3], r["verdict"] != "noise"] += 1
-        drawn = drawn_flaws(rows)
-        for r in drawn:
+        for r in drawn_flaws(rows, as_diffs=True):
             self._drawn[r["code"], r["label"] == 1] += 1
-        self._merged = as_drawn(drawn, self._by_judges)
+        self._merged = as_drawn(drawn_flaws(rows), self._by_judges)
 
     def of(self, code: str, without: int | None = None) -> tuple[float, int, int]:
         """The share of a rule; `without` is the label of a row that takes no part."""
@@ -367,7 +382,8 @@ class Flaws:
 
         self.shares = Shares(rows)
         drawn = drawn_flaws(rows)
-        own = np.array([[log_odds(self.shares.of(r["code"], r["label"])[0])] for r in drawn])
+        shares = Shares(drawn)
+        own = np.array([[log_odds(shares.of(r["code"], r["label"])[0])] for r in drawn])
         labels = [r["label"] for r in drawn]
         model = LogisticRegression(C=1.0, max_iter=5000).fit(
             np.hstack([own, matrix(drawn, list(ON_FLAWS))]), labels
@@ -387,9 +403,13 @@ class Flaws:
         return log_odds(self.share(r["code"])[0]) + sum(self.weights.get(fact, 0.0) for fact in r["facts"])
 
 
-def drawn_flaws(rows: list[Record]) -> list[Record]:
-    """The flaws among the findings that were drawn and read."""
-    return [r for r in rows if r["source"] == "sample" and is_flaw(r)]
+def drawn_flaws(rows: list[Record], as_diffs: bool = False) -> list[Record]:
+    """The flaws among the findings that were drawn and read; with `as_diffs` also those that were read as diffs.
+
+    These tell of their rules alone: they are of the rules that have a fix, and half of them of what was likely.
+    """
+    read = ("sample", UNSEEN) if as_diffs else ("sample",)
+    return [r for r in rows if r["source"] in read and is_flaw(r) and (as_diffs or r["draw"] != BY_DIFFS)]
 
 
 def as_drawn(drawn: list[Record], by_judges: Callable[[str], float]) -> Callable[[float], float]:
@@ -431,7 +451,7 @@ def pruned(rows: list[Record], names: list[str]) -> list[str]:
     for name in list(names):
         rest = [n for n in names if n != name]
         without = loss(rows, scored(rows, rest)[0])
-        if without <= best:
+        if without < best - NEUTRAL:
             print(f"  dropped {name}: the loss without it is {best - without:.4f} lower")
             names, best = rest, without
     return names
@@ -478,8 +498,8 @@ def report(rows: list[Record], confidences: list[float], thresholds: list[float]
             f"  threshold {t:.3f}: {stands_for / every:5.1%} of the sample, {worth:5.1%} of it worth a repair; "
             f"repairs told {told:5.1%}, where the text decides {told_text:5.1%}"
         )
-    order = 2 - loss(rows, confidences)
-    print(f"order: areas under the curve of sample and repairs, summed: {order:.3f}")
+    order = 3 - loss(rows, confidences)
+    print(f"order: areas under the curve of sample, repairs and diffs, summed: {order:.3f}")
     print(f"repairs {first_quarter(rows, confidences)}")
     for low, mean, share, n in reliability(rows, confidences):
         print(f"  said {low:.1f} to {low + 0.1:.1f} (mean {mean:.2f}): {share:5.1%} of {n}")

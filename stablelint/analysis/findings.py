@@ -58,7 +58,7 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
     for site in sites:
         place_to_change(site, review.module)
     open_sites = [s for s in sites if s.judgement.status.is_open]
-    around = Surroundings(review.module, sites, [value for value, _ in review.observed], review.replacements)
+    around = Surroundings(review.module, [value for value, _ in review.observed], review.replacements)
     found = [
         _finding(Subject(site, around), review, level) for site in without_shadowed(open_sites, review.users)
     ]

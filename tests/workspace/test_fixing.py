@@ -71,8 +71,8 @@ def test_a_bound_is_written_where_its_operand_is_shown_to_come_to_its_edge_or_pr
 
 def test_what_was_likely_before_a_fix_of_its_file_is_mended_with_it(tmp_path: Path) -> None:
     source = tmp_path / "a.py"
-    body = "        return var.log1p() - prior_var.log1p()\n"
-    source.write_text(f"import torch\n\n\nclass Gaussian:\n    def ratio(self, var, prior_var):\n{body}")
+    body = "        return var.log() - prior_var.log()\n"
+    source.write_text(f"import torch\n\n\nclass GaussianLoss:\n    def ratio(self, var, prior_var):\n{body}")
     request = Request(Settings(root=tmp_path), Selection(frozenset({"SL101"}), "/"), jobs=1)
     found = check([str(source)], request, load_catalog()).diagnostics
     assert [item.level for item in found] == [Level.LIKELY, Level.LIKELY]

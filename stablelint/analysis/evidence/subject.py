@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
@@ -21,10 +20,9 @@ _DEPTH = 8
 
 @dataclass
 class Surroundings:
-    """What was seen in one function: all sites of pattern rules, and the operations in order."""
+    """What was seen in one function: the operations in order, and what was put in the place of others."""
 
     module: ModuleInfo
-    sites: list[Site]
     observed: list[Value]
     replacements: list[Replacement]
     _shown: dict[Callable[[Iterable[Value]], frozenset[int]], frozenset[int]] = field(default_factory=dict)
@@ -34,11 +32,6 @@ class Surroundings:
         if shows not in self._shown:
             self._shown[shows] = shows(self.observed)
         return self._shown[shows]
-
-    @cached_property
-    def rules(self) -> Counter[str]:
-        """How many sites each rule has, by its code."""
-        return Counter(site.rule.code for site in self.sites)
 
 
 @dataclass

@@ -8,14 +8,13 @@ from stablelint.analysis.evidence.fact import lowers, raises
 from stablelint.analysis.evidence.forms.table import form_of
 from stablelint.analysis.evidence.places import is_measured
 from stablelint.analysis.evidence.subject import Subject
-from stablelint.analysis.values.families import LOGARITHMS, MEASURES, PICKING
+from stablelint.analysis.values.families import MEASURES, PICKING
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.diagnostic import Status
 from stablelint.syntax.operations import having
 
 _SIZES = having("size")
-_MANY = 7  # sites of one rule: where there are so many, few of them are repaired
 
 
 @raises
@@ -30,12 +29,6 @@ def shown(s: Subject) -> bool:
 def telling_form(s: Subject) -> bool:
     """the form shows how the operand goes bad"""
     return form_of(s) is not None
-
-
-@raises
-def logarithm(s: Subject) -> bool:
-    """is a logarithm"""
-    return s.site.value.op in LOGARITHMS or s.site.value.op == "log1p"
 
 
 @raises
@@ -76,12 +69,6 @@ def difference_of_neighbours(s: Subject) -> bool:
 
 def _source(picked: Value) -> int | None:
     return stripped(picked.first).key if picked.first is not None else None
-
-
-@lowers
-def one_of_many(s: Subject) -> bool:
-    """is one of many operations in this function that its rule asks about"""
-    return s.around.rules[s.site.rule.code] >= _MANY
 
 
 @lowers

@@ -9,7 +9,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.syntax.operations import having
 
-_NORMS, _SPREADS = having("norm"), having("spread")
+_NORMS, _SPREADS, _EXPONENTIALS = having("norm"), having("spread"), having("exponential")
 
 
 def _name(value: Value | None) -> str:
@@ -63,9 +63,12 @@ def logged(s: Subject) -> bool:
 
 
 @raises
-def called_variance(s: Subject) -> bool:
-    """is called a variance, or the logarithm of a scale"""
-    return any(words.names_a_variance(n) or words.names_a_log_scale(n) for n in _names(s))
+def log_scale(s: Subject) -> bool:
+    """exponentiates what is called a variance, or the logarithm of a scale"""
+    is_exponentiated = any(v.op in _EXPONENTIALS for v in (s.site.value, *s.chain))
+    return is_exponentiated and any(
+        words.names_a_variance(n) or words.names_a_log_scale(n) for n in _names(s)
+    )
 
 
 @lowers
