@@ -91,7 +91,8 @@ def _numbers(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]
         ways = (past.way(one.name, partial(_reaches, count)) for count in sorted(counts, reverse=True))
         way = next((way for way in ways if way), [])
         shown = one.made_at if one.source is not None else None  # with what stands behind it
-        for last in (each for each in way[-1:] if shown is None or each.at != shown):
+        blank = having("blank")  # what has its numbers from a later place
+        for last in (each for each in way[-1:] if each.at != shown and each.operation not in blank):
             before = [
                 each.range for each in map(past.pasts.__getitem__, last.given) if each.range is not None
             ]
