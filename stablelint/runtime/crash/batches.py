@@ -33,23 +33,23 @@ def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
     for text, loader in (one for one in _loaders(scene) if hasattr(one[1].sampler, "__len__")):
         whole, samples = loader.batch_size, len(loader.sampler)  # type: ignore[arg-type]
         rest = samples % whole if whole else 0
-        short = any(
-            one.shape[:1] == (rest,) or (rest in one.shape and whole in numbers) for one in found.operands
-        )
+        times = next((one for one in range(1, 5) if {one * (whole or 0), one * rest} <= numbers), 1)
+        given, size, less = found.operands, times * (whole or 0), times * rest
+        short = any(one.shape[:1] == (rest,) or (less in one.shape and size in numbers) for one in given)
         if not whole or not rest or loader.drop_last or not short or found.kind != "shape":
             continue
-        made = next((one for one in found.operands if whole in one.shape and rest not in one.shape), None)
+        made = next((one for one in given if size in one.shape and less not in one.shape), None)
         tried = Onward(scene, lambda _: []).through(_without_rest(scene, loader))
-        if tried or (made is not None and {whole, rest} <= numbers):
-            counted = f"{samples} = {samples // whole} · {whole} + {rest}"
-            reason = f"the last batch of {text} has {rest} samples of {whole} ({counted})"
+        if tried or (made is not None and {size, less} <= numbers):
+            counted = f"({samples} = {samples // whole} · {whole} + {rest})"
+            reason = f"the last batch of {text} has {rest} samples of {whole} {counted}"
             reason += f", and {made.name} is for {whole}" if made is not None else ""
-            advice = [one.told for one in tried] or ["drop_last=True for that loader"]
+            advice = [one for one in found.advice if times > 1 and "; then line" not in one]
+            advice += [one.told for one in tried] or ["drop_last=True for that loader"]
             advice += [f"{made.name} made anew for a batch of another size"] if made is not None else []
             at = (("the loader is made here", one) for one in scene.origins.of_module(loader))
-            return replace(
-                found, because=(*found.because, reason), advice=tuple(advice), other=(*found.other, *at)
-            )
+            because, other = (*found.because, reason), (*found.other, *at)
+            return replace(found, because=because, advice=tuple(advice), other=other)
     return found
 
 

@@ -62,7 +62,7 @@ def tried(scene: Scene) -> list[Repair]:
 
 def written_out(scene: Scene, found: Explanation) -> Explanation:
     """The explanation, and first of its advice that which can be written where the program failed, so that it goes on."""
-    first = [one for one in found.advice if " pass" in one]
+    first = [one for one in found.advice if " pass" in one and "; then line" not in one]
     told = {one: _as_code(scene, found, one) for one in found.advice if one not in first}
     rest = [one for one in told if not told[one]]
     return replace(found, advice=(*first, *filter(None, told.values()), *rest))

@@ -234,6 +234,16 @@ MORE = {
         "first.step()\nloss = (actor(x) * advantage).mean()\nloss.backward()\nsecond.step()\n",
         ("advantage.detach() in line 11 passes",),
     ),
+    "a mask of two views of each sample, and a short batch": (
+        "from torch.utils.data import DataLoader\n"
+        "loader, eye = DataLoader([torch.ones(3)] * 7, batch_size=5), torch.eye(10).bool()\n"
+        "for x in loader:\n    both = torch.cat([x, x])\n    sim = both @ both.T\n    sim = sim.masked_fill(eye, 0)\n",
+        (
+            "eye[:sim.shape[0], :sim.shape[0]] passes, and the call gives (4, 4)",
+            "drop_last=True in line 6 passes",
+            "eye made anew for a batch of another size",
+        ),
+    ),
     "a layer before the model": (
         "model = nn.TransformerEncoderLayer(8, 4, batch_first=True)\ntable = nn.Embedding(9, 6)\n"
         "model(table(torch.tensor([[1, 2]])))\n",
