@@ -129,6 +129,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         ):
             return replace(proposal, template=f"${operand}{_OF_BASE}"), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
+        if _is_part_of_deviation(tree, node):
+            return replace(proposal, template=f"${operand}.masked_fill(${operand} == 0, 1)"), node
         spread = _divided_by(tree, node)
         if spread is not None:
             made = moved(tree, proposal, operand, spread)
@@ -199,6 +201,15 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
     divides = all(role_of(tree, one) in (*QUOTIENTS, "log") for one in divisors)
     is_unit = any(_is_of_difference(tree, one) or _is_of_own(tree, one, spread) for one in divisors)
     return spread if divides and is_unit else None
+
+
+def _is_part_of_deviation(tree: Tree, node: ast.expr) -> bool:
+    """Whether a difference is divided by a part of a deviation or variance: `(x[:, i] - mean[i]) / std[i]`."""
+    named = whole(node)
+    given = (
+        definition(tree, named) if isinstance(node, ast.Subscript) and isinstance(named, ast.Name) else None
+    )
+    return given is not None and _is_spread(whole(given.value)) and _is_of_difference(tree, node)
 
 
 def _is_of_own(tree: Tree, divisor: ast.AST, spread: ast.expr) -> bool:

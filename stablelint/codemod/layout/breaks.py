@@ -194,7 +194,7 @@ def _line(source: SourceText, change: Change) -> _Line | None:
     row, last = source.position(start).row, source.position(end).row
     first = source.line_start(row)
     line = source.text[first:start] + text + source.text[end : source.line_end(last)]
-    scanned = None if "\n" in text or "\r" in text else _scan(line)
+    scanned = None if "\n" in text or "\r" in text else _scan(line.rstrip())  # blanks at its end are no code
     if scanned is None:
         return None
     whole, brackets = scanned

@@ -371,3 +371,9 @@ def test_an_argument_in_parentheses_is_broken_within_them() -> None:
     )
     after = rewritten(source, proposal(source, "denominators", GUARD, occurrence=1, b="denominators"))
     assert "        (\n            overlap\n            * 2\n            / denominators" in after
+
+
+def test_blanks_behind_a_line_do_not_make_it_too_long() -> None:
+    source = f"import torch\nratio = (overlap + others).abs() / first{' ' * 40}\n"
+    template = "$b.clamp_min(0) + torch.finfo(torch.float).eps"
+    assert rewritten(source, proposal(source, "first", template, b="first")).count("\n") == 2
