@@ -119,9 +119,29 @@ def held_by(optimizers: Iterable[str], module: ModuleInfo) -> set[str]:
     return {subject(given) for one in made for given in calls_below(one, "parameters")}
 
 
+# What `torch.nn.Module` has, and what none of its callers takes a graph from.
+_OF_EVERY_MODULE = frozenset(
+    "add_module apply bfloat16 buffers children cpu cuda double eval float forward get_parameter get_submodule half "
+    "load load_state_dict modules named_buffers named_children named_modules named_parameters parameters "
+    "register_buffer register_forward_hook register_full_backward_hook register_module register_parameter "
+    "requires_grad_ save save_pretrained share_memory state_dict to train type zero_grad".split()
+)
+
+
 def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:
     """Whether a call is one of something that stands for a module."""
     return isinstance(node, ast.Call) and spelled(node.func).removesuffix(".forward") in modules
+
+
+def runs_part(node: ast.Call, modules: frozenset[str]) -> bool:
+    """Whether a call is one of a method, not of every module's, that something that stands for one gives named values."""
+    method = node.func
+    given = any(isinstance(one, ast.Name | ast.Attribute) for one in node.args)
+    return (
+        isinstance(method, ast.Attribute)
+        and given
+        and (spelled(method.value) in modules and method.attr not in _OF_EVERY_MODULE)
+    )
 
 
 @lru_cache(maxsize=1)

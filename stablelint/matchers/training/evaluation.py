@@ -7,7 +7,14 @@ from collections.abc import Iterator
 
 from stablelint.analysis.files.modules import ClassInfo, ModuleInfo
 from stablelint.matchers.common import Kind, Review, Rule, Sites, observes, site_at
-from stablelint.matchers.models import is_module_class, models_of, modules_in, runs_module, trained_in
+from stablelint.matchers.models import (
+    is_module_class,
+    models_of,
+    modules_in,
+    runs_module,
+    runs_part,
+    trained_in,
+)
 from stablelint.matchers.names import (
     assigned_in,
     bound_anywhere,
@@ -254,6 +261,9 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
         # Where a method takes something of the result at once, `model(x).argmax(1)`, nothing is kept.
         whole = (n for n in calls if not isinstance(next(ancestors(n, root), None), ast.Attribute))
         recorded = [n for n in whole if _is_recorded(n, root, review.module)]
+        if recorded or any(graph_is_off(n, root) for n in calls):  # what else of the model is run there, too
+            parts = (n for n in calls_in(root) if runs_part(n, models))
+            recorded += [n for n in parts if _is_recorded(n, root, review.module)]
         # Each statement alone: what else a loop does may need its gradients, as an attack does.
         first = {next(iter(around(n, root, ast.stmt))): n for n in sorted(recorded, key=start, reverse=True)}
         for statement, call in first.items():
@@ -292,9 +302,9 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
         return False
     asks = mentions(loops[-1] if loops else root, *_DIFFERENTIATING - set(allowed))
     trains = not loops and any(start(n) > start(call) for n in backs_in(root))
-    model = spelled(call.func).removesuffix(".forward")
+    run = {spelled(call.func), subject(call)}
     set_before = (n for n in calls_in(root, "eval", "train") if start(n) < start(call))
-    modes = [n for n in set_before if model in _models_set(n, root)]
+    modes = [n for n in set_before if run & _models_set(n, root)]
     modes.sort(key=start)
     return (
         not (asks or trains)

@@ -237,3 +237,31 @@ def evaluate(model, loader):
 )
 def test_no_graph_is_kept_of_what_an_evaluation_gathers(keeps: str, after: str) -> None:
     assert after in fixed(GATHERED.format(keeps).lstrip(), unsafe=True)[0]
+
+
+PARTS = """
+import torch
+
+def evaluate(model, loader, loss_fn):
+    model.eval()
+    loss = 0
+    for x, y in loader:
+        {first}
+        score = model.{second}
+        loss += loss_fn(mean, score).item()
+    return loss
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "told"),
+    [
+        ("mean, z = model(x)", "score(z)", ["mean, z = model(x)", "score = model.score(z)"]),
+        ("mean, z = model(x)", "parameters()", ["mean, z = model(x)"]),
+        ("mean, z = 0, x", "score(z)", []),
+    ],
+)
+def test_what_else_a_model_computes_beside_its_pass_is_recorded_too(
+    first: str, second: str, told: list[str]
+) -> None:
+    assert findings("SL615", PARTS.format(first=first, second=second).lstrip()) == told
