@@ -154,10 +154,12 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
         return found
     if channels_come_first(scene):
         return views
-    name = named(scene, call, 0).name  # the layer says what its dimensions are, and the data does not
+    name = named(
+        scene, call, 0
+    ).name  # of whose dimensions one counts what the layer takes: it stands in the wrong place
     return [
-        sizes[0],
-        replace(views[0], text=f"if the last dimension of {name} counts no features: {views[0].text}"),
+        views[0],
+        replace(sizes[0], text=f"if the last dimension of {name} does count the features: {sizes[0].text}"),
     ]
 
 

@@ -109,6 +109,12 @@ CASES = {
         "row[..., :size] in line 16 passes",
         "the samples of a batch differ: sample 4 is a tensor (5,)",
     ),
+    "a second class that an image writes as 255": (
+        HEAD + "labels = torch.tensor([0, 255, 0])\nloss = nn.CrossEntropyLoss()\n"
+        "loss(torch.ones(3, 2), labels)\n",
+        "it stands for the second class: (torch.tensor([0, 255, 0]) == 255).long() in line 5 passes",
+        "labels holds 255 at 1; torch.ones(3, 2) has 2 classes",
+    ),
     "a mark that the loss of a trainer leaves out": (
         HEAD + "class Trainer:\n    def __init__(self):\n        self.loss = nn.CrossEntropyLoss()\n"
         "    def step(self, scores, labels):\n        return self.loss(scores, labels)\n"

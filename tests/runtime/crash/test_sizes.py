@@ -53,8 +53,8 @@ CASES = {
     "features and steps of a recurrent layer": (
         "rnn = nn.GRU(7, 4, batch_first=True)\nx = torch.ones(3, 7, 5)\nrnn(x)\n",
         (
-            "nn.GRU(…, input_size=5) of rnn passes",
-            "if the last dimension of x counts no features: x.transpose(1, 2) passes, and the call gives (3, 5, 4)",
+            "x.transpose(1, 2) passes, and the call gives (3, 5, 4)",
+            "if the last dimension of x does count the features: nn.GRU(…, input_size=5) of rnn passes",
         ),
         "",
     ),

@@ -80,6 +80,12 @@ def class_out_of_range(loss: Loss, _: re.Match[str]) -> Explanation:
         kept = advice if high <= count else []  # so many classes are not meant by a mark beyond them
         told = _ignoring(loss.scene, int(odd)) or f"ignore_index={int(odd)}"
         advice = [f"{told}, if it marks what has no label", *kept]
+        if count == 2 and bool(
+            (target[target != odd[0]] == 0).all()
+        ):  # with it, there are as many labels as classes
+            mark = f"({{}} == {int(odd)}).long()"
+            told = counted_anew(loss.scene, labels, mark) or mark.format(labels.name)
+            advice = [f"it stands for the second class: {told}", *advice]
     advice = _begin_later(loss.scene, labels, target[target != -100], count, high) or advice
     return loss.explained("target", summary, *advice)
 
