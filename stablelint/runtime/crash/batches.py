@@ -16,13 +16,14 @@ from torch.utils.data import DataLoader, Subset, default_collate
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import given_by_name, value_of
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.statements import callee
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward, as_of, passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import loop_around, returned, syntax_of
+from stablelint.runtime.crash.source import iterated_around, returned, syntax_of
 from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 
@@ -138,8 +139,7 @@ def layout(sample: Any) -> str:
 def _calls(scene: Scene) -> Iterator[tuple[ast.Call, str]]:
     """The calls that made the loaders of the loops, the innermost first."""
     for frame in reversed(scene.frames):
-        loop = loop_around(frame.site.code.co_filename, resolve(frame.site).row) if frame.mine else None
-        for node in ast.walk(loop.iter) if isinstance(loop, ast.For) else ():
+        for node in _gone_over(frame):
             if isinstance(node, ast.Call) and value_of(node.func, frame.names) is DataLoader:
                 yield node, frame.site.code.co_filename
     for _, loader in _loaders(scene):
@@ -172,11 +172,16 @@ def sample_places(scene: Scene) -> Iterator[tuple[str, Location]]:
             yield "a sample is made here", Location.of(one, inspect.getfile(asked))
 
 
+def _gone_over(frame: Frame) -> list[ast.AST]:
+    """The expressions within what a frame goes over at its line, if it is one of the program."""
+    iterated = iterated_around(frame.site.code.co_filename, resolve(frame.site).row) if frame.mine else []
+    return [node for one in iterated for node in ast.walk(one)]
+
+
 def _loaders(scene: Scene) -> Iterator[tuple[str, DataLoader[object]]]:
     """The loaders that loops of the program were going over, the innermost first."""
     for frame in reversed(scene.frames):
-        loop = loop_around(frame.site.code.co_filename, resolve(frame.site).row) if frame.mine else None
-        for node in ast.walk(loop.iter) if isinstance(loop, ast.For) else ():
+        for node in _gone_over(frame):
             value = value_of(node, frame.names) if isinstance(node, ast.expr) else None
             if isinstance(value, DataLoader):
                 yield ast.unparse(node), value

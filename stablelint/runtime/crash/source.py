@@ -29,6 +29,17 @@ def loop_around(filename: str, row: int) -> ast.For | ast.While | None:
     return max(loops_around(filename, row), key=lambda one: one.lineno, default=None)
 
 
+def iterated_around(filename: str, row: int) -> list[ast.expr]:
+    """What a line goes over, or takes the next one of: of `iter(…)`, of comprehensions, and of the loop around it."""
+    held = [one for one in ast.walk(parse_file(filename) or ast.Module([], [])) if isinstance(one, ast.expr)]
+    here = [one for one in held if one.lineno <= row <= (one.end_lineno or 0)]
+    asked = [one for one in here if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)]
+    found = [given for one in asked if ast.unparse(one.func) == "iter" for given in one.args]
+    found += [part.iter for one in here for part in getattr(one, "generators", ())]
+    loop = loop_around(filename, row)
+    return [*found, loop.iter] if isinstance(loop, ast.For) else found
+
+
 def loops_around(filename: str, row: int) -> list[ast.For | ast.While]:
     """The loops around a line, the outermost first."""
     tree = parse_file(filename) or ast.Module([], [])

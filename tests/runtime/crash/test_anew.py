@@ -109,6 +109,24 @@ CASES = {
         "row[..., :size] in line 16 passes",
         "the samples of a batch differ: sample 4 is a tensor (5,)",
     ),
+    "a loader without the collate_fn of another, in a comprehension": (
+        DATA
+        + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n        return torch.ones(2 + i)\n"
+        "def pad(rows):\n    return nn.utils.rnn.pad_sequence(rows)\n"
+        "first = DataLoader(Rows(), 2, collate_fn=pad)\nsecond = DataLoader(Rows(), 2)\n"
+        "print([batch.sum() for batch in second])\n",
+        "collate_fn=pad in line 14 passes",
+        "",
+    ),
+    "a loader without the collate_fn of another, of which one batch is taken": (
+        DATA
+        + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n        return torch.ones(2 + i)\n"
+        "def pad(rows):\n    return nn.utils.rnn.pad_sequence(rows)\n"
+        "first = DataLoader(Rows(), 2, collate_fn=pad)\nsecond = DataLoader(Rows(), 2)\n"
+        "print(next(iter(second)).sum())\n",
+        "collate_fn=pad in line 14 passes",
+        "",
+    ),
     "a second class that an image writes as 255": (
         HEAD + "labels = torch.tensor([0, 255, 0])\nloss = nn.CrossEntropyLoss()\n"
         "loss(torch.ones(3, 2), labels)\n",
