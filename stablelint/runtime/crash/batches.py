@@ -37,7 +37,7 @@ def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
         times = next((one for one in range(1, 5) if {one * (whole or 0), one * rest} <= numbers), 1)
         given, size, less = found.operands, times * (whole or 0), times * rest
         short = any(one.shape[:1] == (rest,) or (less in one.shape and size in numbers) for one in given)
-        if not whole or not rest or loader.drop_last or not short or found.kind != "shape":
+        if not whole or not rest or loader.drop_last or not short or found.kind not in ("shape", "target"):
             continue
         made = next((one for one in given if size in one.shape and less not in one.shape), None)
         tried = Onward(scene, lambda _: []).through(_without_rest(scene, loader))

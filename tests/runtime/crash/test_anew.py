@@ -127,6 +127,13 @@ CASES = {
         "collate_fn=pad in line 14 passes",
         "",
     ),
+    "targets that were made for a whole batch": (
+        HEAD
+        + "from torch.utils.data import DataLoader\ntargets = torch.arange(4)\nloader = DataLoader(torch.ones(6, 3), 4)\n"
+        "for x in loader:\n    F.cross_entropy(x @ x.T, targets)\n",
+        "drop_last=True in line 7 passes",
+        "the last batch of loader has 2 samples of 4 (6 = 1 · 4 + 2), and targets is for 4",
+    ),
     "a second class that an image writes as 255": (
         HEAD + "labels = torch.tensor([0, 255, 0])\nloss = nn.CrossEntropyLoss()\n"
         "loss(torch.ones(3, 2), labels)\n",
