@@ -295,8 +295,9 @@ def _is_broadcast(one: torch.Size, other: torch.Size) -> bool:
 def name_of(value: torch.device | int, frames: list[Frame], called: str = "") -> str | None:
     """What the program calls a device, or a number: a name, or an attribute, which may have to be called so."""
     kinds = int if type(value) is int else torch.device | str
-    for frame in reversed(frames):
-        for name, held in frame.names.items() if frame.mine else ():
+    for frame in (one for one in reversed(frames) if one.mine):
+        local = frame.frame.f_locals  # what this call was given comes before a class and its defaults
+        for name, held in {**local, **frame.names}.items():
             for path, one in _held(name, held):
                 known = isinstance(one, kinds) and type(one) is not bool and str(one) == str(value)
                 if known and called in ("", path.rpartition(".")[2]):

@@ -257,13 +257,14 @@ MORE = {
         ),
     ),
     "a sequence that has grown beyond its places": (
+        "class Config:\n    block_size = 4\n"  # its default, which the call was not given
         "class Net(nn.Module):\n    def __init__(self, block_size):\n        super().__init__()\n"
         "        self.block_size, self.pos = block_size, nn.Embedding(block_size, 2)\n"
         "    def forward(self, idx):\n        return self.pos(torch.arange(idx.shape[1]))\n"
         "    @torch.no_grad()\n    def grow(self, idx):\n        while idx.shape[1] < 6:\n"
         "            idx = torch.cat([idx, self(idx).argmax(1)[None, -1:]], dim=1)\n        return idx\n"
         "Net(4).grow(torch.zeros(1, 2).long())\n",
-        ("idx[:, -self.block_size:] in line 14 passes", "Net(5) in line 16 passes"),
+        ("idx[:, -self.block_size:] in line 16 passes", "Net(5) in line 18 passes"),
     ),
     "a method of a module that was not made": (
         "class Net(nn.Module):\n    def __init__(self):\n        self.out = nn.Linear(2, 2)\nNet()\n",
