@@ -8,6 +8,15 @@ import pytest
 from stablelint.analysis.interpret.statements.carried import carried
 from tests.analysis.support import proved, violated
 
+HELPERS = """import torch
+def lower(t):
+    t.sub_(1)
+def first(c):
+    c[0] -= 1
+def late(c, i):
+    if i > 3:
+        c[0] -= 1
+"""
 # Each divides by `a`, which a later turn lets be 0 or less.
 LATER = {
     "down by one": "a = 5.0\nfor x in xs:\n    y = x / a\n    a -= 1",
@@ -26,6 +35,14 @@ LATER = {
     "in a comprehension": "a = 3.0\ny = [x / a for x in xs if (a := a - 1) is not None]",
     "in place, in a comprehension": "a = torch.ones(3)\ny = [(x / a, a.sub_(1)) for x in xs]",
     "in an inner loop": "a = 5.0\nfor x in xs:\n    for z in x:\n        y = z / a\n        a -= 1",
+    "in a call": "a = torch.ones(3)\nfor x in xs:\n    y = x / a\n    lower(a)",
+    "in a call that a later turn makes": "a, i = torch.ones(3), 0\nfor x in xs:\n    y = x / a\n    if i > 3:\n"
+    "        lower(a)\n    i += 1",
+    "in a call of a list that a later turn makes": "a, i = [5.0], 0\nfor x in xs:\n    y = x / a[0]\n    if i > 3:\n"
+    "        first(a)\n    i += 1",
+    "in a call that is given what grows": "a, i = [5.0], 0\nfor x in xs:\n    y = x / a[0]\n    late(a, i)\n    i += 1",
+    "in a closure": "a, i = [5.0], 0\ndef down():\n    if i > 3:\n        a[0] -= 1\nfor x in xs:\n    y = x / a[0]\n"
+    "    down()\n    i += 1",
     "under a setting": "a = t\nfor x in xs:\n    y = x / a\n    a = 8 - 2 * a",
 }
 
@@ -39,7 +56,7 @@ EVERY = {
 
 
 def program(body: str) -> str:
-    return "import torch\ndef f(xs, m, t=2.0):\n" + textwrap.indent(body, "    ") + "\n    return y\n"
+    return HELPERS + "def f(xs, m, t=2.0):\n" + textwrap.indent(body, "    ") + "\n    return y\n"
 
 
 @pytest.mark.parametrize("body", LATER.values(), ids=LATER)
@@ -61,6 +78,19 @@ def test_a_sum_of_squares_that_begins_as_none_is_not_negative() -> None:
         return None if total is None else total.detach().sqrt()
     """
     assert "SL103" in {rule for _, rule in proved(code)}
+
+
+@pytest.mark.parametrize(
+    ("body", "later"),
+    [
+        ("f(x)\nm += 1", False),
+        ("f(x, m)\nm += 1", True),
+        ("if m > 3:\n    f(x)\nm += 1", True),
+        ("if x:\n    f(x)\nm += 1", False),
+    ],
+)
+def test_the_text_tells_which_calls_a_later_turn_may_make_otherwise(body: str, later: bool) -> None:
+    assert carried(ast.parse(body).body).calls is later
 
 
 def handed(body: str) -> tuple[set[str], set[str]]:

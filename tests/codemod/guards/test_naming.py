@@ -159,4 +159,6 @@ def test_a_name_that_the_next_turn_reads_gets_another_beside_it() -> None:
     source = (
         f"import torch\ndef f(x, s, w):\n    for z in x:\n{way}        s = s + y.sum() * t\n    return s\n"
     )
-    assert "w = w.softmax(1)" in fixed(source)[0] or "w = logits.softmax(1)" in fixed(source)[0]
+    apart = way.replace("w = z", "logits = z").replace("w.softmax", "logits.softmax")
+    apart = apart.replace("w.log()", "torch.log_softmax(logits, dim=1)")
+    assert fixed(source)[0] == source.replace(way, apart)

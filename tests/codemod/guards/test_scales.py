@@ -779,7 +779,7 @@ def test_what_two_methods_take_the_exponential_of_is_bounded_in_neither(
 
 def test_a_part_of_a_deviation_by_which_a_difference_is_divided_is_1_where_it_is_0() -> None:
     code = (
-        "import torch\n\n\ndef f(x: torch.Tensor, dims):\n    mean, std = x.mean(0), 1\n    std = x.std(0)\n"
+        "import torch\n\n\ndef f(x: torch.Tensor, dims):\n    mean = x.mean(0)\n    std = x.std(0)\n"
         "    return (x[:, dims] - mean[dims]) / std[dims], std\n"
     )
     assert "selected.masked_fill(selected == 0, 1)" in fixed(code, unsafe=True)[0]

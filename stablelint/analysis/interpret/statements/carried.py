@@ -16,11 +16,13 @@ _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise)
 class Carried:
     """Names, and attributes as `.name`, that a turn of a loop reads as the turn before it has left them.
 
-    What is `added` to is only ever added to, each time a value that does not depend on earlier turns.
+    What is `added` to is only ever added to, each time a value that does not depend on earlier turns. What earlier turns
+    leave decides whether `calls` are made, or is passed to them: a first turn does not show all that they write into.
     """
 
     added: frozenset[str]
     other: frozenset[str]
+    calls: bool
 
 
 def carried(body: list[ast.stmt]) -> Carried:
@@ -37,7 +39,7 @@ def carried(body: list[ast.stmt]) -> Carried:
             added.difference_update(write.names)
     if _leaves_early(body, varying):
         added.clear()
-    return Carried(frozenset(added), frozenset(handed - added))
+    return Carried(frozenset(added), frozenset(handed - added), _may_call_later(body, varying))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,13 @@ def _leaves_early(body: list[ast.stmt], varying: set[str]) -> bool:
         for statement in body
         for inner, tests in _nested(statement, ())
     )
+
+
+def _may_call_later(body: list[ast.stmt], varying: set[str]) -> bool:
+    """Whether a call is made, or does what it does, by what earlier turns leave."""
+    nested = (pair for statement in body for pair in _nested(statement, ()))
+    calls = ((call, tests) for inner, tests in nested for call in _all([inner]) if isinstance(call, ast.Call))
+    return any(varying.intersection(tests) or varying.intersection(_reads([call])) for call, tests in calls)
 
 
 def _nested(statement: ast.stmt, under: tuple[str, ...]) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:

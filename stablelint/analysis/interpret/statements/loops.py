@@ -31,6 +31,7 @@ Execute = Callable[[list[ast.stmt], Frame], None]
 _MAX_NESTED_LOOPS = 2
 _MOST_TURNS = 6  # an end of an interval is widened twice at most
 _CONTAINERS = frozenset({Kind.SEQUENCE, Kind.MAPPING})
+_HELD = frozenset({Kind.SEQUENCE, Kind.TENSOR})  # whose numbers a call may change
 _UNROLLED = 60  # statements into which a loop over layers may be unrolled
 
 
@@ -261,9 +262,16 @@ def _is_settled(before: State, after: State, body: list[ast.stmt], changed: set[
         name: before.names[name] for name in written & before.names.keys() if _is_numeric(before.names[name])
     }
     told |= {f".{name}": value for (_, name), value in before.attributes.items() if _is_numeric(value)}
-    if not told:
+    held = {name: value for name, value in before.names.items() if value.kind in _HELD and _is_numeric(value)}
+    if any(name not in written and after.names.get(name) is not value for name, value in held.items()):
+        return False  # a call has written into it
+    if not told and not held:
         return True
     handed = carried(body)
+    calls = (n.func for statement in body for n in descendants(statement) if isinstance(n, ast.Call))
+    is_closure = any(isinstance(func, ast.Name) and func.id in before.names for func in calls)
+    if held and (handed.calls or is_closure):
+        return False
     if not handed.other.isdisjoint(told):
         return False
     return all(_only_grows(told[name], after.names.get(name)) for name in handed.added & told.keys())
