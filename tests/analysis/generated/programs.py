@@ -120,7 +120,12 @@ class _Drawing:
             else:
                 steps.append(f"    {step(choose(_STEPS))}")
         lines = [f"{name} = {self._filled(choose(_CARRIED))}" for name in names]
-        lines += [f"held = [{choose(names)}]", f"for turn in range({self._rng.randint(3, 6)}):"]
+        lines += [
+            "def put(into, what):",
+            "    into[0] = what",
+            f"held = [{choose(names)}]",
+            f"for turn in range({self._rng.randint(3, 6)}):",
+        ]
         return "\n".join([*lines, f"    v{self._made} = {choose(names)}", *steps])
 
     def _filled(self, template: str) -> str:

@@ -1330,7 +1330,7 @@ STEPS = """
 {p} = {q} | {p} = -{p} | {p} = {p} - 1 | {p} -= {j} | {p} += 1 | {p} = {q} + {k} | {p} = {k} - {j} * {p} | {p} *= 0.5
 {p} = {p} * {q} | {p}, {q} = {q}, {p} | {p} = abs({q}) | {p} = {k} if turn > 1 else {p} | {p} = {q} - turn | {p} **= 2
 {p} += abs({q}) | {p} -= turn | {p} = {p} / 2 - 1 | held[0], {p} = {p}, held[0] | {p} = held[-1] | held[0] = {q}
-held = [{p}, *held] | held.append({p}) | {p} = held.pop() | {p} = {t}.square().sum()
+held = [{p}, *held] | held.append({p}) | {p} = held.pop() | put(held, {q}) | put({p}, turn) | {p} = {t}.square().sum()
 {p} = torch.maximum(torch.as_tensor({p}), torch.as_tensor({q})) | {p} = torch.as_tensor({q}) + 1
 """
 
