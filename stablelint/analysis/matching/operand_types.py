@@ -69,20 +69,17 @@ _DISTRIBUTIONS = "torch.distributions."
 _DEPTH = 6  # operations looked through
 _OF_OPERAND = re.compile(r"\$(\w+)\.(\w+)")
 _OPERAND = re.compile(r"\$(\w+)")
-# PyTorch has had these since 1.6 or later.
-_RECENT = re.compile(
-    r"torch\.(?:linalg|special)\.\w+|torch\.(?:logaddexp|logcumsumexp|logit|sinc|a(?:sin|cos|tan)h|nan_to_num|xlogy)\b"
-    r"|torch\.nn\.functional\.huber_loss"
-)
+_RECENT, _CALLED = having("recent"), re.compile(r"torch(?:\.\w+)+")
+_RECENT_PACKAGES = ("torch.linalg.", "torch.special.", "torch.sinc")
 _RAISED = re.compile(r"^\$(\w+) \+ ")  # which is no better for a number
 
 
 def misfit(template: str, site: Site) -> str | None:
     """Why the template cannot take the site's operands, or None."""
-    recent = _RECENT.search(template)
+    recent = next(filter(_is_recent, _CALLED.findall(template)), None)
     dated = site.context.shows(precision.DATED) if recent is not None else None
-    if recent is not None and dated is not None:
-        return f"{dated or 'this file'} is written for a PyTorch that may lack `{recent[0]}`"
+    if dated is not None:
+        return f"{dated or 'this file'} is written for a PyTorch that may lack `{recent}`"
     for dimension, takes_several in dimensions(template, site):
         if dimension.kind is Kind.SEQUENCE and not (takes_several and dimension.data):
             return "the reduction is over several dimensions, and the rewrite takes one"
@@ -111,6 +108,10 @@ def misfit(template: str, site: Site) -> str | None:
     asked = sorted(set(_OF_OPERAND.findall(template)))
     reasons = (_misfit_of(name, attribute, template, site) for name, attribute in asked)
     return next(filter(None, reasons), None)
+
+
+def _is_recent(function: str) -> bool:
+    return function.startswith(_RECENT_PACKAGES) or function.rpartition(".")[2] in _RECENT
 
 
 def dimensions(template: str, site: Site) -> Iterator[tuple[Value, bool]]:

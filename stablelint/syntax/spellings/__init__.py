@@ -81,6 +81,7 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "spread": "standard deviations and variances",
         "norm": "lengths of vectors",
         "extreme": "the largest or the smallest",
+        "recent": "which PyTorch has had since 1.6 or later",
         "rank": "what rests on the order of elements alone",
         "reduce": "one number of many",
         "row": "all of a row sum to 1, or their exponentials do",

@@ -7,7 +7,7 @@ log             input                     torch.log .log +log +singular +floatin
 log2            input                     torch.log2 .log2 +log +singular +floating +saves-operand +widened
 log10           input                     torch.log10 .log10 +log +singular +floating +saves-operand +widened
 log1p           input                     torch.log1p .log1p S.log1p +odd +floating +saves-operand +widened
-xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand +real
+xlogy           input,other               torch.xlogy .xlogy S.xlogy +floating +saves-operand +real +recent
 xlog1py         input,other               S.xlog1py +saves-operand +real
 entr            input                     S.entr +saves-operand +real
 exp             input                     torch.exp .exp +floating +saves-result +widened +exponential +weigh
@@ -44,16 +44,16 @@ atan2           input,other               torch.atan2 torch.arctan2 .atan2 .arct
 sinh            input                     torch.sinh .sinh +odd +floating +saves-operand +widened +exponential
 cosh            input                     torch.cosh .cosh +floating +saves-operand +widened +exponential
 tanh            input                     torch.tanh .tanh F.tanh +odd +floating +saves-result +extent
-asinh           input                     torch.asinh torch.arcsinh .asinh .arcsinh +floating +saves-operand
-acosh           input                     torch.acosh torch.arccosh .acosh .arccosh +floating +saves-operand
-atanh           input                     torch.atanh torch.arctanh .atanh .arctanh +floating +saves-operand
+asinh           input                     torch.asinh torch.arcsinh .asinh .arcsinh +floating +saves-operand +recent
+acosh           input                     torch.acosh torch.arccosh .acosh .arccosh +floating +saves-operand +recent
+atanh           input                     torch.atanh torch.arctanh .atanh .arctanh +floating +saves-operand +recent
 erf             input                     torch.erf .erf S.erf +odd +floating +saves-operand +saturate +real
 erfc            input                     torch.erfc .erfc S.erfc +floating +saves-operand +saturate +real
 erfinv          input                     torch.erfinv .erfinv S.erfinv +floating +saves-operand +widened +real
 ndtr            input                     S.ndtr +saturate +real
-log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate +real
+log_ndtr        input                     S.log_ndtr +saves-result +saves-operand +saturate +real +recent
 ndtri           input                     S.ndtri +saves-result +real
-logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand +real
+logit           input,eps                 torch.logit .logit S.logit +floating +saves-operand +real +recent
 lgamma          input                     torch.lgamma .lgamma S.gammaln +singular +floating +saves-operand +real
 digamma         input                     torch.digamma .digamma S.digamma +singular +floating +saves-operand +real
 sigmoid         input                     torch.sigmoid F.sigmoid .sigmoid S.expit +floating +saves-result +saturate +weigh
@@ -85,7 +85,7 @@ minimum         input,other               torch.minimum torch.fmin .minimum .fmi
 where           condition,input,other     torch.where +promote +replace +keep-sort
 masked_fill     input,mask,value          torch.masked_fill .masked_fill +replace +keep-sort +into
 masked_scatter  input,mask,source         torch.masked_scatter .masked_scatter +into +keep-sort
-nan_to_num      input,nan,posinf,neginf   torch.nan_to_num .nan_to_num +replace +keep-sort +saves-operand
+nan_to_num      input,nan,posinf,neginf   torch.nan_to_num .nan_to_num +replace +keep-sort +saves-operand +recent
 isnan           input                     torch.isnan .isnan +finite-test
 isinf           input                     torch.isinf .isinf +finite-test
 isfinite        input                     torch.isfinite .isfinite +finite-test

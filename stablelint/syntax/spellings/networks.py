@@ -37,7 +37,7 @@ kl_div          input,target,size_average,reduce,reduction,log_target F.kl_div t
 mse_loss        input,target,size_average,reduce,reduction F.mse_loss +floating +loss +distance +exact +widened +real +grow
 l1_loss         input,target,size_average,reduce,reduction F.l1_loss +floating +loss +distance +exact +widened +real
 smooth_l1_loss  input,target,size_average,reduce,reduction,beta F.smooth_l1_loss +loss +distance +exact +widened +real
-huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact +widened +real
+huber_loss      input,target,reduction,delta F.huber_loss +loss +distance +exact +widened +real +recent
 ctc_loss        input,target,input_lengths,target_lengths,blank,reduction,zero_infinity F.ctc_loss torch.ctc_loss +loss
 gaussian_nll_loss input,target,var,full,eps,reduction F.gaussian_nll_loss +loss +widened
 poisson_nll_loss input,target             F.poisson_nll_loss +loss +widened +floating

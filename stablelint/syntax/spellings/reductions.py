@@ -8,8 +8,8 @@ log_softmax     input,dim,dtype           torch.log_softmax F.log_softmax .log_s
 softmin         input,dim                 F.softmin +row +floating +saves-result +saturate +widened +real
 gumbel_softmax  input,tau,hard            F.gumbel_softmax +row +saves-result +saturate +real +acts +widened
 logsumexp       input,dim,keepdim         torch.logsumexp .logsumexp S.logsumexp +reduce +floating +saves-result +saves-operand +widened +weigh
-logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand +weigh
-logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand
+logaddexp       input,other               torch.logaddexp .logaddexp +saves-operand +weigh +recent
+logcumsumexp    input,dim                 torch.logcumsumexp .logcumsumexp +running +saves-result +saves-operand +recent
 sum             input,dim,keepdim,dtype   torch.sum .sum torch.nansum .nansum +total +reduce +keep-sort +long +add-up +widened +of-arrays +grow
 mean            input,dim,keepdim,dtype   torch.mean .mean +total +reduce +floating +of-arrays +grow
 nanmean         input,dim,keepdim,dtype   torch.nanmean .nanmean +total +reduce
@@ -19,7 +19,7 @@ std             input,dim,unbiased,keepdim,correction torch.std .std +spread +re
 std_mean        input,dim,unbiased,keepdim,correction torch.std_mean +several +saves-result +saves-operand
 var_mean        input,dim,unbiased,keepdim,correction torch.var_mean +several +saves-operand
 norm            input,p,dim,keepdim,dtype torch.norm .norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +widened +real +grow
-vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +real +grow +widened
+vector_norm     input,ord,dim,keepdim,dtype L.vector_norm L.norm +norm +reduce +floating +saves-result +saves-operand +exact +add-up +real +grow +widened +recent
 matrix_norm     input,ord,dim,keepdim     L.matrix_norm +saves-result +saves-operand +real +widened
 max             input,dim,keepdim         torch.max .max +extreme +rank +reduce +several +keep-sort +of-arrays
 min             input,dim,keepdim         torch.min .min +extreme +rank +reduce +several +keep-sort +of-arrays
