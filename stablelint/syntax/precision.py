@@ -19,6 +19,10 @@ UNSCALED = "unscaled"
 """Gradients of the project are brought back to their own scale by `unscale_`."""
 DEFAULT = "default"
 """The project makes its tensors in float16 where no type is named."""
+HALF = "half"
+"""The project speaks of half precision, of either format."""
+TRAINED = "trained"
+"""The project takes gradients itself, in the precision that it says."""
 DATED = "dated"
 """The project calls what PyTorch took away before or with 2.0, or pins a release before 1.8."""
 
@@ -78,6 +82,8 @@ _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
         ),
     ),
     UNSCALED: ((b"unscale_",), re.compile(rb"\bunscale_\b")),
+    HALF: (_OF_HALF, _HALF),
+    TRAINED: ((b".backward(",), re.compile(rb"\.backward\(")),
 }
 FACTS = tuple(_SHOWN)
 SCOPED = frozenset({FLOAT16, MIXED, DEFAULT})
@@ -100,7 +106,7 @@ def program_of(path: str) -> str:
 
 def shows_half(data: bytes) -> bool:
     """Whether the code of a file speaks of half precision, of either format, by a cast, an option or a mode."""
-    return any(word in data for word in _OF_HALF) and _in_code(_HALF, data)
+    return shows(data, HALF)
 
 
 def shown_in(data: bytes) -> Iterator[str]:

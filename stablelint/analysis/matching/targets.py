@@ -12,8 +12,8 @@ from stablelint.analysis.values.sorts import may_be_integral
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
-from stablelint.diagnostic import INTEGERS, UPCAST, Binding
-from stablelint.syntax import operations
+from stablelint.diagnostic import INTEGERS, NOT_HALF, UPCAST, Binding
+from stablelint.syntax import operations, precision
 from stablelint.syntax.names import dotted
 from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
@@ -159,8 +159,14 @@ def _type_of(value: Value, site: Site) -> str | None:
     """The element type of an operand, as far as a rewrite asks for it."""
     if may_be_integral(value):
         return INTEGERS
-    shown = real_type(value, site)
-    return value.dtype or ("float32" if shown in SINGLE else UPCAST if is_upcast(value) else None)
+    if value.dtype is not None:
+        return value.dtype
+    if real_type(value, site) in SINGLE:
+        return "float32"
+    shows = site.context.shows
+    if shows(precision.TRAINED) is not None and shows(precision.HALF) is None:
+        return NOT_HALF
+    return UPCAST if is_upcast(value) else None
 
 
 def _setting(value: Value, site: Site, target: ast.AST, module: ModuleInfo) -> ast.expr | None:

@@ -1,11 +1,11 @@
 """Limits of an element type, of which the page of a rule speaks: as the number that people write, or as asked of a tensor.
 
 A page states a bound once, as ``torch.finfo($x.dtype).tiny ** 0.5``. A number takes its place where the operand is shown
-to be in single precision or better, and in TorchScript, which knows no `finfo`; everywhere else half precision may
-arrive, and the bound is asked of the operand, of a part of it that has its type, or of a name that it is given. No bound
-is one that an operand with a finite result crosses: the root of the smallest normal number of float16 is 0.0078, and in a
-file that speaks of half precision values below that number, 6.1e-5, count; there a bound is no larger than the smallest
-number of float16.
+to be in single precision or better, where the project takes its gradients itself and nowhere speaks of half precision,
+and in TorchScript, which knows no `finfo`; everywhere else half precision may arrive, and the bound is asked of the
+operand, of a part of it that has its type, or of a name that it is given. No bound is one that an operand with a finite
+result crosses: the root of the smallest normal number of float16 is 0.0078, and in a file that speaks of half precision
+values below that number, 6.1e-5, count; there a bound is no larger than the smallest number of float16.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stablelint.codemod.templates.forms import code, identifier, is_placeholder,
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import INTEGERS, UPCAST
+from stablelint.diagnostic import INTEGERS, NOT_HALF, UPCAST
 from stablelint.numerics.formats import FORMATS
 
 _HALF = ("float16", "bfloat16")
@@ -87,7 +87,10 @@ def sized(
             if kind in _HALF or (kind is None and limit.startswith("eps")):
                 raise Withheld("TorchScript knows no `torch.finfo`")
             return _SCRIPTED[limit]
-        if kind is None and limit.startswith(_TINY):
+        not_half = operand is not None and operand.dtype == NOT_HALF
+        if not_half and not double and limit in (_OF_SQUARE, _OF_CUBE):
+            return _NUMBERS[limit]
+        if kind is None and limit.startswith(_TINY) and not not_half:
             return least if limit == _TINY and not half else f"min({_SUBNORMAL}, {least})"
         numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
         if limit in (_OF_SQUARE, _OF_CUBE) and kind in _HALF:

@@ -10,7 +10,7 @@ from stablelint.codemod.flow.effects import KEEPS_TYPE
 from stablelint.codemod.templates.limits import sized, widest
 from stablelint.codemod.templates.operand import Operand, placeholder
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import Binding
+from stablelint.diagnostic import NOT_HALF, Binding
 from stablelint.numerics.formats import DTYPES
 from stablelint.runtime.rules.laws import Law, laws
 from tests.codemod.differential.tried import fixed
@@ -95,6 +95,32 @@ def test_no_root_of_a_limit_is_asked_of_half_precision(dtype: str | None, bound:
         sized("$x.clamp_min(torch.finfo($x.dtype).tiny ** 0.5)", of_type(dtype, "x"))
         == f"$x.clamp_min({bound})"
     )
+
+
+@pytest.mark.parametrize(
+    ("limit", "number"),
+    [("tiny", "torch.finfo($x.dtype).tiny"), ("tiny ** 0.5", "1e-19"), ("tiny ** (2 / 3)", "1e-25")],
+)
+def test_where_no_half_precision_arrives_a_root_of_a_limit_is_a_number(limit: str, number: str) -> None:
+    asked = f"torch.finfo($x.dtype).{limit}"
+    one = of_type(NOT_HALF, "x")
+    assert sized(f"$x.clamp_min({asked})", one) == f"$x.clamp_min({number})"
+    assert sized(f"$x.clamp_min({asked})", one, double=True) == f"$x.clamp_min({asked})"
+
+
+@pytest.mark.parametrize(
+    ("beside", "bound"),
+    [
+        ("loss.backward()", "1e-19"),
+        ("loss.backward()  # no autocast()", "1e-19"),
+        ("model.half()\n    loss.backward()", "min(6e-8, torch.finfo(total.dtype).tiny ** 0.5)"),
+        ("loss.backward()\n    x = x.double()", "torch.finfo(total.dtype).tiny ** 0.5"),
+        ("return loss", "min(6e-8, torch.finfo(total.dtype).tiny ** 0.5)"),
+    ],
+)
+def test_half_precision_may_arrive_unless_who_trains_speaks_of_none(beside: str, bound: str) -> None:
+    source = f"{HEAD}def f(x, s):\n    return s / (x**2).sum()\n\n\ndef g(model, loss, x):\n    {beside}\n"
+    assert f".clamp_min({bound})" in fixed(source, unsafe=True)[0]
 
 
 @pytest.mark.parametrize("mark", ["@torch.jit.script\n", "# torch.jit.is_scripting()\n"])
