@@ -13,7 +13,7 @@ from stablelint.analysis.interpret.objects import lookup
 from stablelint.analysis.interpret.objects.classes import let_run
 from stablelint.analysis.interpret.objects.definitions import function_value
 from stablelint.analysis.interpret.operations.apply import apply
-from stablelint.analysis.interpret.operations.sizes import count_under_root, size_of
+from stablelint.analysis.interpret.operations.sizes import count_under_root, number_of_elements
 from stablelint.analysis.interpret.paths.conditions import assume
 from stablelint.analysis.interpret.paths.defaults import usually
 from stablelint.analysis.interpret.paths.narrowing import narrowed, narrowed_value
@@ -169,7 +169,7 @@ def _contained(left: Value, right: Value, node: ast.Compare, frame: Frame) -> Va
     """`left in right`."""
     sought = left.constant()
     if sought == 0 and right.op == "shape" and right.first is not None:  # `0 in x.shape`: x has no element
-        count = size_of(right.first, node, frame)
+        count = number_of_elements(right.first, node, frame)
         return apply("eq", {"input": count, "other": left}, node, frame)
     if isinstance(sought, int | float) and right.kind is Kind.TENSOR:
         found = apply("eq", {"input": right, "other": left}, node, frame)

@@ -199,7 +199,7 @@ def _reduced(operands: Mapping[str, Value], picks: _Picks[_Picked]) -> _Selected
 
 def _cut(selection: Value, state: Shown) -> Value | None:
     """The part of an index that leaves out the first or the last elements, of which there may be no more."""
-    part = _taking(selection)
+    part = places_taken(selection)
     if part is None or part.op != "slice" or selection.key in state.nonempty:
         return None
     lower, upper = part.data[:2]
@@ -208,7 +208,7 @@ def _cut(selection: Value, state: Shown) -> Value | None:
 
 def _picking(state: Shown) -> _Picks[Value]:
     def picks(selection: Value) -> _Selected[Value] | None:
-        places = _taking(selection)
+        places = places_taken(selection)
         if places is None or selection.guard == NONEMPTY or selection.key in state.nonempty:
             return None
         return _located(selection, places if _may_pick_nothing(places, state) else None)
@@ -281,7 +281,7 @@ def _as_large(value: Value) -> Value | None:
     return value.first if value.op in _INTO else value.operands.get(FILLED)
 
 
-def _taking(selection: Value) -> Value | None:
+def places_taken(selection: Value) -> Value | None:
     """What says which elements are taken: the first part of an index that is neither a single place nor all of them."""
     if selection.op in _LISTS:
         return selection
@@ -292,7 +292,7 @@ def _taking(selection: Value) -> Value | None:
 
 def _placed(selection: Value) -> Along:
     """Where the dimension stands along which a selection takes elements."""
-    taking = _taking(selection)
+    taking = places_taken(selection)
     if selection.op in _LISTS:
         return Along(0, None, 2)
     if taking is None or selection.op == "masked_select" or _tests_itself(selection):
@@ -335,6 +335,25 @@ def _is_sieved(places: Value) -> bool:
     return places.op == "list_of" and places.zero is Attained.EXACT
 
 
+def shows_an_element(count: Value) -> bool:
+    """Whether what a count is of has an element where it is not 0: no selection is made along another dimension."""
+    if count.op not in ("size", "len") or count.first is None:
+        return True
+    dim = 0 if count.op == "len" else count.data
+    found = (_selected(count.first, picks, _DEPTH, {}) for picks in map(_taking, (False, True)))
+    return all(one is None or (dim is not None and dim in (one[1].front, one[1].back)) for one in found)
+
+
+def _taking(cut: bool) -> _Picks[Value]:
+    """What takes elements: a bound that a tensor is cut at, or a mask or a list of places."""
+
+    def picks(selection: Value) -> _Selected[Value] | None:
+        places = places_taken(selection)
+        return _located(selection, places if places is not None and cut is (places.op == "slice") else None)
+
+    return picks
+
+
 def can_be_empty(value: Value, state: Shown) -> bool:
     """Whether a value may have no element: a mask has selected it, and the path does not show that it is true anywhere."""
     value = stripped(value)
@@ -355,7 +374,7 @@ def can_lack(value: Value, dim: object, state: Shown) -> bool:
 
 
 def _mask_in(selection: Value) -> Value | None:
-    taking = _taking(selection)
+    taking = places_taken(selection)
     mask = stripped(selector(taking)) if taking is not None else None
     return mask if mask is not None and mask.dtype == "bool" else None
 

@@ -64,3 +64,36 @@ def test_a_count_of_what_no_test_picked_is_assumed(body: str) -> None:
 )
 def test_a_count_that_was_tested_is_proved(body: str) -> None:
     assert [rule for _, rule in proved(HEAD + body)] == ["SL102"]
+
+
+PLACES = "    places = torch.where(y[:, 0] > 0)[0]\n"
+COLUMNS = "    rows = x[:, y[0] > 0]\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{PLACES}    rows = x[places, :]\n    if rows.shape[0] == 0:\n        return x\n",
+        f"{COLUMNS}    if rows.shape[1] == 0:\n        return x\n",
+        f"{COLUMNS}    if rows.size(1) == 0:\n        return x\n",
+        f"{COLUMNS}    if rows.numel() == 0 or 0 in rows.shape:\n        return x\n",
+        f"{PLACES}    rows = x[places, :]\n    if len(rows) == 0:\n        return x\n    rows = x[places]\n",
+    ],
+)
+def test_the_length_along_what_was_selected_shows_an_element(body: str) -> None:
+    assert open_(f"{HEAD}{body}    return rows.mean()\n") == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f"{COLUMNS}    if rows.shape[0] == 0:\n        return x\n",
+        f"{COLUMNS}    if len(rows) == 0:\n        return x\n",
+        f"{COLUMNS}    if rows.shape[n] == 0:\n        return x\n",
+        f"{COLUMNS}    rows = rows * 2\n    if rows.size(0) == 0:\n        return x\n",
+        f"{ROWS}    count, width = rows.shape\n    if width == 0:\n        return x\n",
+        f"{PLACES}    rows = x[places, :]\n    if rows.shape[1] == 0:\n        return x\n",
+    ],
+)
+def test_the_length_along_another_dimension_shows_none(body: str) -> None:
+    assert [rule for _, rule in open_(f"{HEAD}{body}    return rows.mean()\n")] == ["SL502"]

@@ -14,7 +14,7 @@ from stablelint.analysis.interpret.operations import arrays, layers
 from stablelint.analysis.interpret.operations.apply import apply
 from stablelint.analysis.interpret.operations.builtins import call_builtin
 from stablelint.analysis.interpret.operations.distributions import make_distribution
-from stablelint.analysis.interpret.operations.sizes import count_under_root, counted, size_of
+from stablelint.analysis.interpret.operations.sizes import count_under_root, counted, number_of_elements
 from stablelint.analysis.interpret.operations.tensors import SPECIAL
 from stablelint.analysis.interpret.paths import contexts
 from stablelint.analysis.interpret.paths.conditions import assume
@@ -70,7 +70,7 @@ def call_named(
     if root == "builtins" and "." not in rest:
         return call_builtin(rest, positional, keywords, node, frame)
     if root in ("math", "numpy") and rest == "prod" and positional and positional[0].op in having("size"):
-        return size_of(positional[0].operands["input"], node, frame)  # how many elements there are
+        return number_of_elements(positional[0].operands["input"], node, frame)
     if root == "math":
         return _call_math(rest, positional, node, frame)
     if root == "numpy":

@@ -37,6 +37,15 @@ def size_of(tensor: Value, node: ast.AST, frame: Frame, at: Hashable = None, dim
     return value if emptiable or value.interval.lo >= 1 else not_empty(value, tensor)
 
 
+def number_of_elements(tensor: Value, node: ast.AST, frame: Frame) -> Value:
+    """How many elements a tensor has."""
+    value = size_of(tensor, node, frame)
+    value.op, value.key = "numel", frame.graph.key("numel", tensor.key)
+    if tensor.key in frame.state.nonempty:
+        value.interval, value.zero, value.belief = AT_LEAST_ONE, Attained.NONE, None
+    return value
+
+
 def some_size(sizes: Value, node: ast.AST, frame: Frame) -> Value | None:
     """One of several sizes of a tensor, `x.shape` or `x.shape[2:]`; None for what is no such sequence."""
     if sizes.op not in ("shape", "size") or sizes.first is None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from stablelint.analysis.interpret.operations import layers
 from stablelint.analysis.interpret.operations.apply import apply, element_type
-from stablelint.analysis.interpret.operations.sizes import counted, size_of
+from stablelint.analysis.interpret.operations.sizes import counted, number_of_elements, size_of
 from stablelint.analysis.interpret.paths.narrowing import kept_by, open_to_callers
 from stablelint.analysis.interpret.statements.assignment import masked
 from stablelint.analysis.interpret.statements.writing import trainable, trained
@@ -251,15 +251,9 @@ def _size(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> V
             "shape", frame.graph.key("shape", tensor.key), Kind.UNKNOWN, {"input": tensor}, node=node
         )
     along = operands.get("dim")
-    at = (along.key, along.constant()) if along is not None else ()
-    value = size_of(tensor, node, frame, *at)
-    if op == "numel":
-        value.key = frame.graph.key("numel", tensor.key)
-        value.op = "numel"
-        if tensor.key in frame.state.nonempty:
-            value.interval, value.zero = AT_LEAST_ONE, Attained.NONE
-            value.belief = None
-    return value
+    if op == "numel" or along is None:
+        return number_of_elements(tensor, node, frame)
+    return size_of(tensor, node, frame, along.key, along.constant())
 
 
 def _pair(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.masks import holds_truth, truth_of
-from stablelint.analysis.values.selections import selector
+from stablelint.analysis.values.selections import places_taken, selector, shows_an_element
 from stablelint.analysis.values.state import IN_PLACE, Frame, State, identity
 from stablelint.analysis.values.value import NUMERIC, Kind, Value, believed
 from stablelint.analysis.values.views import laid_alike, stripped
@@ -175,16 +175,21 @@ def _counted(count: Value, learned: Interval, state: State) -> None:
             _counted(part, learned, state)
     if count.op not in _COUNTS or count.first is None:
         return
-    state.nonempty |= {stripped(count.first).key}
+    if not shows_an_element(count):
+        return
+    selection = stripped(count.first)
+    state.nonempty |= {selection.key}
     if count.op not in _SIZES:
         state.selecting |= {truth_of(count.first).key}
-    selection = stripped(count.first)
-    if selection.op == "index":  # a selection with an element: its mask has a true one
-        state.selecting |= {truth_of(selection.operands["index"]).key}
+    if (
+        places := places_taken(selection)
+    ) is not None:  # a selection with an element: its mask has a true one
+        state.nonempty |= {places.key}
+        state.selecting |= {truth_of(selector(places)).key}
     if selector(count.first) is not count.first:
         state.selecting |= {truth_of(selector(count.first)).key}
     if learned.lo > 1 and count.op != "mean":
-        state.plural |= {stripped(count.first).key}
+        state.plural |= {selection.key}
 
 
 def _through(op: str, subject: Value, learned: Interval, state: State) -> None:
