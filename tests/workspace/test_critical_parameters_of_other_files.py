@@ -47,7 +47,7 @@ def of_losses(root: Path, jobs: int = 1) -> Diagnostic:
     settings = Settings(root=root, level=Level.POSSIBLE)
     request = Request(
         settings,
-        Selection(frozenset({"SL101", "SL102", "SL103"}), "/"),
+        Selection(frozenset({"SL101", "SL102", "SL103", "SL201"}), "/"),
         discharged=True,
         use_cache=False,
         jobs=jobs,
@@ -72,6 +72,33 @@ def test_so_it_is_under_a_logarithm_or_a_root(pole: str, project: Path) -> None:
     (project / "lib/criterion.py").write_text(BOUNDED.replace(".item()", ""))
     assert of_losses(project).status.value == "assumed"
     (project / "train.py").write_text(OTHERS["anything"])
+    assert of_losses(project).status.is_open
+
+
+EXPONENT = "import torch\n\n\ndef density(x, log_scale):\n    return x * {}\n"
+CALL = "import torch\nfrom lib.losses import density\n\n\ndef f(x, y):\n    return density(x, {})\n"
+
+
+@pytest.mark.parametrize(
+    "power", ["torch.exp(log_scale)", "log_scale.exp()", "(0.5 * log_scale).exp()", "(log_scale * 2.0).exp()"]
+)
+@pytest.mark.parametrize(
+    ("passed", "known"),
+    [
+        ("torch.zeros(2)", True),
+        ("y.clamp(-30, 20)", True),
+        ("y.clamp(max=20)", True),
+        ("y.clamp(-30, 2000)", False),
+        ("torch.zeros(2) + y", False),
+        ("torch.zeros(2, requires_grad=True)", False),
+        ("y / 0.01", False),
+    ],
+)
+def test_so_is_the_range_of_an_exponent(power: str, passed: str, known: bool, project: Path) -> None:
+    (project / "lib/losses.py").write_text(EXPONENT.format(power))
+    (project / "lib/criterion.py").write_text(CALL.format(passed))
+    assert (of_losses(project).status.value == "assumed") is known
+    (project / "train.py").write_text(CALL.format("y"))
     assert of_losses(project).status.is_open
 
 

@@ -21,7 +21,7 @@ _READING = frozenset("super isinstance issubclass type id len hasattr getattr st
 _NAMESPACES = frozenset({"globals", "vars", "locals"})
 _LOOKING = frozenset("get keys items values copy".split())  # methods that leave a mapping as it is
 _LOOPS = ast.For | ast.AsyncFor | ast.While
-_WITH_POLE = having("log") | {"sqrt", "rsqrt"}
+_STEEP = having("log") | {"sqrt", "rsqrt", "exp"}
 _SEEN_THROUGH = frozenset({ast.Attribute, ast.Subscript, ast.Starred, ast.NamedExpr})
 _CHECK = 12  # statements of a function that does nothing but check
 
@@ -101,17 +101,28 @@ def sources_of(node: ast.expr) -> list[str]:
 
 
 def critical_names(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """The names that stand alone where 0 is a pole: as a divisor, or under a logarithm or a root."""
+    """The names that stand, but for a factor, as divisors, exponents, or operands of logarithms and roots."""
     found: set[str] = set()
     for node in nodes:
         at: ast.expr | None = None
         if type(node) is ast.BinOp:
             at = node.right if type(node.op) is ast.Div else None
-        elif type(node) is ast.Call and last_name(node.func) in _WITH_POLE:
+        elif type(node) is ast.Call and last_name(node.func) in _STEEP:
             at = node.args[0] if node.args else getattr(node.func, "value", None)
+            while type(at) is ast.UnaryOp or type(at) is ast.BinOp:
+                at = _unscaled(at)
         if type(at) is ast.Name:
             found.add(at.id)
     return frozenset(found)
+
+
+def _unscaled(node: ast.UnaryOp | ast.BinOp) -> ast.expr | None:
+    """What a number, or a sign, is before: the `x` of `-x`, `0.5 * x` and `x / 2`."""
+    if isinstance(node, ast.UnaryOp):
+        return node.operand if type(node.op) is ast.USub else None
+    if type(node.op) in (ast.Mult, ast.Div) and type(node.right) is ast.Constant:
+        return node.left
+    return node.right if type(node.op) is ast.Mult and type(node.left) is ast.Constant else None
 
 
 def outline_of(node: FunctionNode, may_yield: bool = True) -> Outline:

@@ -29,7 +29,7 @@ def supposed_arguments(function: FunctionInfo, frame: Frame) -> dict[str, Value]
 
 
 def supposed_critical(function: FunctionInfo, frame: Frame) -> dict[str, Value]:
-    """The critical parameters of which all calls, which stand in other files, pass what is above 0."""
+    """The critical parameters of which all calls, which stand in other files, pass what lies in a range."""
     found: dict[str, Value] = {}
     for name, interval, said in critical_passed(function, frame):
         parameter = inline.enter(function, {}, None, frame).state.names[name]

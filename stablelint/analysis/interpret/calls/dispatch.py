@@ -313,10 +313,20 @@ def _call_passed(
     It may be another object: nothing is proved by it.
     """
     results = [call_value(one, positional, keywords, node, frame, own) for one, own, _ in passed]
-    made: Value = join(frame.graph, results)
+    return _as_passed(join(frame.graph, results), tuple(where for *_, where in passed), node, frame)
+
+
+def _as_passed(made: Value, on: tuple[Assumption, ...], node: ast.Call, frame: Frame) -> Value:
+    """What such an object yields, or each part of it."""
+    if made.kind is Kind.SEQUENCE:
+        return replace(
+            made,
+            key=frame.graph.key("passed", made.key),
+            data=[_as_passed(part, on, node, frame) for part in made.data],
+            name="list",  # of which the length is not known
+        )
     if made.kind not in NUMERIC:
         return frame.graph.unknown(node=node)
-    on = tuple(where for *_, where in passed)
     result = open_to_callers(made, frame.graph.key("passed", made.key), on[0].text, ())
     return replace(result, belief=result.belief and replace(result.belief, on=on))
 

@@ -19,6 +19,7 @@ from stablelint.diagnostic import Passed
 from stablelint.numerics.interval import Interval
 
 _ENDS = "{!r} {!r}"  # the ends of a range
+_BELOW_0 = math.nextafter(0.0, -1.0)  # the lower end of what may be 0
 _VISITED = 60  # operations of a body in another file that are looked at
 
 
@@ -52,26 +53,33 @@ def note_critical(function: FunctionInfo, bound: Mapping[str, Value], node: ast.
         if home is None or value.kind not in NUMERIC:
             continue
         lies = frame.state.believed(value)
-        known = lies.lo > 0 or (lies.lo == 0 and lies.lo_open and believed(value).zero < Attained.SATURATION)
-        passed = Passed(
-            str(home.path), getattr(node, "lineno", 1), _ENDS.format(lies.lo, lies.hi) if known else ""
-        )
+        closed = believed(value).zero >= Attained.SATURATION
+        passed = Passed(str(home.path), getattr(node, "lineno", 1), _ends_of(lies, closed))
         frame.session.passed.setdefault((target_of(function), CRITICAL + name), set()).add(passed)
 
 
+def _ends_of(lies: Interval, closed: bool) -> str:
+    """The ends of a range, of which a lower one of 0 is no element; "" where nothing is known."""
+    if lies.nan or (lies.lo == -math.inf and lies.hi == math.inf):
+        return ""
+    low = _BELOW_0 if lies.lo == 0 and (closed or not lies.lo_open) else lies.lo
+    return _ENDS.format(low, lies.hi)
+
+
 def critical_passed(function: FunctionInfo, frame: Frame) -> Iterator[tuple[str, Interval, Assumption]]:
-    """The parameters for which all calls in sight, of which none stands in its own file, pass what is above 0."""
+    """The parameters of which all calls in sight, none of which stands in its own file, tell where they lie."""
     target, root = target_of(function), frame.session.project.root
     for name in sorted(function.critical):
         passed = frame.session.project.passed_to(target, CRITICAL + name)
         numbers = [number for number, _ in numbers_passed_elsewhere(function, name, frame)]
-        if passed and all(one.text for one in passed) and all(number > 0 for number in numbers):
-            ends = [tuple(map(float, one.text.split())) for one in passed] + [(n, n) for n in numbers]
+        if passed and all(one.text for one in passed):
+            ends = [tuple(map(float, one.text.split())) for one in passed]
+            ends += [(n or _BELOW_0, n) for n in numbers]
             low, high = min(lo for lo, _ in ends), max(hi for _, hi in ends)
             files = ", ".join(dict.fromkeys(os.path.relpath(one.path, root or None) for one in passed))
             yield (
                 name,
-                Interval(low, high, low == 0, high == math.inf),
+                Interval(low, high, low in (0, -math.inf), high == math.inf),
                 Assumption(f"{name} is what {files} passes"),
             )
 

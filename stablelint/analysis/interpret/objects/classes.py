@@ -420,13 +420,13 @@ def _kept(instance: Value, attr: str, value: Value, node: ast.AST, frame: Frame)
     numeric = value.kind in NUMERIC
     if not numeric or isinstance(value.default(), bool) or (value.interval == TOP and value.belief is None):
         return value
-    if is_written(instance.data[0], attr):
+    info: ClassInfo = instance.data[0]
+    is_of_subclass = instance.op == "self" and attr in info.assigned_below
+    if is_of_subclass or info.module.sights.writes(attr):
         return _reassigned(instance, attr, value, node, frame)
     key = frame.graph.part("attribute", instance.key, attr)
     said = f"self.{attr}={value.data!r}" if value.is_constant else f"self.{attr} as `__init__` leaves it"
-    kept = open_to_callers(
-        value, key, said, (), attr, numbers_passed_elsewhere(instance.data[0], attr, frame)
-    )
+    kept = open_to_callers(value, key, said, (), attr, numbers_passed_elsewhere(info, attr, frame))
     written = value.is_constant and not isinstance(value.node, ast.arg)
     return replace(kept, node=node, module=frame.module) if written else kept
 
