@@ -171,7 +171,7 @@ class Rewriter:
             check_unguarded(self._file.tree, proposal, node)
             handled.check(self._file.tree, proposal, node)
             spans = [one.origin for one in proposal.bindings.values() if one.origin and one.text is None]
-            counted = bound.of_count(self._file.tree, proposal, node)
+            counted, node = bound.of_count(self._file.tree, proposal, node)
             self._believe(proposal, counted)
             proposal, changes = named(self._file, counted, node)
             if changes:

@@ -56,38 +56,59 @@ def at_clamp(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     return moved(tree, proposal, operand, value), value
 
 
-def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal:
+def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr]:
     """The proposal with a bound by what is divided by means: 1 for the sum of what is called a mask, a count of elements.
 
     What is called a count, a length, a width or a height is positive, and what a mask leaves of shares is not negative.
-    What a sigmoid or softmax makes, or is called soft, may add up to less than 1.
+    What a sigmoid or softmax makes, or is called soft, may add up to less than 1. The bound of a count's power is one of
+    the count.
     """
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     is_one = ONE.match(proposal.template) is not None
     if is_one:
         bounded = replace(proposal, template=ONE.sub(r"$\1.clamp_min(1)", proposal.template))
     operand = None if proposal.template.startswith("max(") else operand_of_clamp(bounded, node)
-    given = definition(tree, node) if isinstance(node, ast.Name) else None
-    total = node if given is None else given.value
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
-        return proposal
-    if _is_sum_of_counts(node):
-        return _counted(bounded, operand, node)
-    summed = _summed(total)
+        return proposal, node
+    base = _base(node)
+    if base is not None and _is_count(tree, base):
+        return _counted(moved(tree, bounded, operand, base), operand, base), base
+    if _is_count(tree, node):
+        return _counted(bounded, operand, node), node
+    summed = _summed(tree, node)
     if summed is None:
         called = title(node)
         is_size = words.names_a_length(called) or words.names_an_extent(called)
-        if bounded != proposal and is_size and not is_one:
-            return by_name(bounded, node, "positive")
-        return proposal
+        is_positive = bounded != proposal and is_size and not is_one
+        return (by_name(bounded, node, "positive") if is_positive else proposal), node
+    named = definition(tree, summed) if isinstance(summed, ast.Name) else None
+    is_share = not is_one and named is not None and _is_masked_share(named.value)
+    return (bounded if is_share else proposal), node
+
+
+def _base(node: ast.expr) -> ast.expr | None:
+    """What a power is taken of."""
+    match node:
+        case (
+            ast.BinOp(left=base, op=ast.Pow())
+            | ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="pow"), args=[base, _])
+            | ast.Call(func=ast.Attribute(value=base, attr="pow"), args=[_])
+        ):
+            return base
+    return None
+
+
+def _is_count(tree: Tree, node: ast.expr) -> bool:
+    """Whether a node is called a count, or a sum of such, or is the sum of what is called a mask and holds no weights."""
+    summed = None if _is_sum_of_counts(node) else _summed(tree, node)
+    if summed is None:
+        return _is_sum_of_counts(node)
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
     made_of = "" if named is None else ast.unparse(named.value)
     is_mask = words.names_a_mask(last_name(summed)) and not words.names_a_soft_value(
         last_name(summed) + made_of
     )
-    if is_mask and (named is None or not _is_weighted(named.value)):
-        return _counted(bounded, operand, node)
-    return bounded if not is_one and named is not None and _is_masked_share(named.value) else proposal
+    return is_mask and (named is None or not _is_weighted(named.value))
 
 
 def _is_weighted(value: ast.expr) -> bool:
@@ -135,8 +156,10 @@ def of_view(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, a
     return moved(tree, proposal, operand, inner), inner
 
 
-def _summed(total: ast.expr) -> ast.expr | None:
-    """What a sum is taken of, without the views, casts and parts of it that are summed."""
+def _summed(tree: Tree, node: ast.expr) -> ast.expr | None:
+    """What a sum, or the sum that a name stands for, is taken of, without the views, casts and parts that are summed."""
+    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    total = node if given is None else given.value
     if not isinstance(total, ast.Call) or last_name(total.func) != "sum":
         return None
     inner: ast.expr = total

@@ -323,6 +323,21 @@ def test_a_sum_of_counts_is_bounded_by_1_and_another_by_less(total: str, after: 
     assert fixed.endswith(f"num_tp / ({total}).clamp_min({after})\n")
 
 
+@pytest.mark.parametrize(
+    ("power", "after"),
+    [
+        ("num_tokens**p", "num_tokens.clamp_min(1)**p"),
+        ("num_tokens.pow(p)", "num_tokens.clamp_min(1).pow(p)"),
+        ("torch.pow(mask.sum(1), p)", "torch.pow(mask.sum(1).clamp_min(1), p)"),
+        ("mass**p", "(mass**p).clamp_min(1e-19)"),
+    ],
+)
+def test_the_bound_of_a_power_of_a_count_is_one_of_the_count(power: str, after: str) -> None:
+    source = f"import torch\n\n\ndef f(total, num_tokens, mask, mass, p):\n    return total / {power}\n"
+    change = proposal(source, power, "$x.clamp_min(1e-19)", x=power)
+    assert rewritten(source, change).endswith(f"total / {after}\n")
+
+
 @pytest.mark.parametrize(("other", "at_once"), [("d.exp()", True), ("d", False)])
 def test_what_only_exponentials_read_is_bounded_where_it_is_given(other: str, at_once: bool) -> None:
     source = f"import torch\n\n\ndef f(x):\n    d = torch.diag(x)\n    return torch.exp(d) + {other}\n"
