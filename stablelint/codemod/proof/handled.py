@@ -17,7 +17,7 @@ from stablelint.codemod.text.locate import Link, Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import NOT_HALF, Applicability, Edit, Proposal
 from stablelint.syntax.names import called_name, last_name
-from stablelint.syntax.operations import having
+from stablelint.syntax.operations import SELECTIONS, having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants, nodes_below
 from stablelint.syntax.writes import written_name
@@ -32,6 +32,7 @@ _EMPTY = ".numel()"
 _OF_NONE = (" == 0, 1)", ".clamp_min(1)")  # what is divided by where nothing was counted
 _EQUALS, _COMPARES = ("eq", "ne"), having("compare")
 _REPLACES = having("replace")
+_MEANS = ("mean", "std", "var", "median")
 _OF_OTHERS = ("nansum", "nanmean", "nanmedian", "nanquantile")
 _ASKS = having("finite-test") | {"nan_to_num"}
 
@@ -380,8 +381,8 @@ def _divides_another(link: Link, total: ast.expr) -> bool:
 
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where the mean of an empty selection becomes a number for people, who would read a perfect 0, and where
-    it is taken from that selection, of which nothing is left."""
+    """Raise Withheld where the mean of an empty selection becomes a number for people, who would read a perfect 0, where it
+    is taken from that selection, of which nothing is left, and where the mean of its rows beside it stays NaN."""
     parent = tree.link(node).parent
     sides = (parent.left, parent.right) if isinstance(parent, ast.BinOp) else ()
     taken = [one for one in ast.iter_child_nodes(node) for one in (one, *ast.iter_child_nodes(one))]
@@ -390,8 +391,28 @@ def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         raise Withheld("a share of nothing is no 0: leave it out, or say what it is")
     if is_mean and any(same(one, each) for one in sides for each in taken if one is not node):
         raise Withheld("where the selection is empty, so is what its mean is taken from")
+    beside = next(_means_of_rows(tree, node), None) if is_mean else None
+    if beside is not None:
+        raise Withheld(f"`{ast.unparse(beside)}` is NaN, too, where nothing is selected: leave that turn out")
     if _EMPTY in proposal.template and isinstance(parent, ast.Attribute) and parent.attr == "item":
         raise Withheld("a mean of nothing that people read is no 0: leave it out, or say what it is")
+
+
+def _means_of_rows(tree: Tree, node: ast.expr) -> Iterator[ast.Call]:
+    """The means over the rows that were selected, which an expression is computed of, as `picked.mean(0)`."""
+    function, made = function_of(tree, node), [node]
+    for part in made:
+        given = (definition(tree, one) for one in loads(part))
+        made += [one.value for one in given if one is not None and one.value not in made]
+    for one in descendants(function) if function is not None else ():
+        if not isinstance(one, ast.Call) or called_name(one) not in _MEANS:
+            continue
+        rows, *along = [getattr(one.func, "value", one), *one.args][root_name(one.func) == "torch" :]
+        along += [each.value for each in one.keywords if each.arg in ("dim", "axis")]
+        taken = definition(tree, rows) if isinstance(rows, ast.Name) else None
+        if taken is not None and taken.value in made and [ast.unparse(each) for each in along] == ["0"]:
+            if isinstance(taken.value, ast.Subscript) or called_name(taken.value) in SELECTIONS:
+                yield one
 
 
 def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -378,3 +378,27 @@ def test_a_quotient_that_others_leave_out_where_it_is_nan_stays(reads: str, is_w
         assert "NaN" in withheld(source, change) or "not finite" in withheld(source, change)
     else:
         assert "mask.sum(1).clamp_min(1)" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(
+    ("center", "is_written"),
+    [
+        ("rows.mean(dim=0)", False),
+        ("torch.mean(rows, 0)", False),
+        ("rows.mean(dim=1).sum()", True),
+        ("x.mean(dim=0)", True),
+    ],
+)
+def test_the_mean_of_a_selection_stays_where_its_center_would_be_nan(center: str, is_written: bool) -> None:
+    source = (
+        "import torch\ndef f(x, labels, k, found):\n    rows = x[labels == k]\n"
+        f"    center = {center}\n    found.append((rows - center).abs().mean())\n"
+    )
+    mean = "(rows - center).abs().mean()"
+    change = proposal(
+        source, mean, "$s.mean() if $s.numel() > 0 else $s.sum()", s="(rows - center).abs()"
+    )
+    if is_written:
+        assert "numel() > 0" in rewritten(source, change)
+    else:
+        assert f"`{center}` is NaN, too" in withheld(source, change)
