@@ -10,7 +10,7 @@ from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_number, loads, readers, root_name, viewed, whole
+from stablelint.codemod.flow.nodes import OF_SHAPE, is_number, loads, readers, root_name, viewed, whole
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Link, Tree
@@ -31,6 +31,7 @@ _PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel()"
 _OF_NONE = (" == 0, 1)", ".clamp_min(1)")  # what is divided by where nothing was counted
 _EQUALS, _COMPARES = ("eq", "ne"), having("compare")
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _REPLACES = having("replace")
 _MEANS = ("mean", "std", "var", "median")
 _OF_OTHERS = ("nansum", "nanmean", "nanmedian", "nanquantile")
@@ -93,6 +94,9 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     seen_to = next(_seen_to(tree, given, later), None)
     if seen_to is not None:
         raise Withheld(f"`{ast.unparse(seen_to)}` on line {seen_to.lineno} sees to what is not finite")
+    refusing = next(_refusing(_made_of(given, later, views=True), later), None) if is_bound else None
+    if refusing is not None:
+        raise Withheld(f"`{ast.unparse(refusing)}` on line {refusing.lineno} refuses what is NaN")
     left_out = next((one for one in descendants(tree.module) if _calls(one, *_OF_OTHERS)), None)
     is_of_none = _EMPTY in proposal.template or any(one in proposal.template for one in _OF_NONE)
     if is_of_none and left_out is not None and _is_returned(function, statement, given):
@@ -113,6 +117,25 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         )
         if read & signed or (read & compared and is_equal):
             raise Withheld(f"`{ast.unparse(one)}` on line {one.lineno} sees to the zeros")
+
+
+def _refusing(names: set[str], later: list[ast.AST]) -> Iterator[ast.Compare]:
+    """The comparisons of some names that must hold, or an error is raised: no NaN meets them."""
+    for one in later:
+        is_test = isinstance(one, ast.If) and any(isinstance(each, ast.Raise) for each in one.orelse)
+        if isinstance(one, ast.Assert | ast.If) and (is_test or isinstance(one, ast.Assert)):
+            yield from (
+                each
+                for each in descendants(one.test)
+                if isinstance(each, ast.Compare)
+                and all(isinstance(op, _ORDERS) for op in each.ops)
+                and any(read.id in names for read in loads(each))
+                and not any(_calls(part, "len") or _is_of_shape(part) for part in descendants(each))
+            )
+
+
+def _is_of_shape(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr in OF_SHAPE
 
 
 def _is_returned(function: ast.AST, statement: ast.stmt, given: set[str]) -> bool:

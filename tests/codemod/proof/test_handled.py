@@ -395,10 +395,27 @@ def test_the_mean_of_a_selection_stays_where_its_center_would_be_nan(center: str
         f"    center = {center}\n    found.append((rows - center).abs().mean())\n"
     )
     mean = "(rows - center).abs().mean()"
-    change = proposal(
-        source, mean, "$s.mean() if $s.numel() > 0 else $s.sum()", s="(rows - center).abs()"
-    )
+    change = proposal(source, mean, "$s.mean() if $s.numel() > 0 else $s.sum()", s="(rows - center).abs()")
     if is_written:
         assert "numel() > 0" in rewritten(source, change)
     else:
         assert f"`{center}` is NaN, too" in withheld(source, change)
+
+
+@pytest.mark.parametrize(
+    ("test", "is_written"),
+    [
+        ("assert y[2] < 1", False),
+        ("if y[2] < 1:\n        return y\n    else:\n        raise ValueError", False),
+        ("z = y[None]\n    assert z.sum() > 0, 'flat'", False),
+        ("if y[2] > 1:\n        raise ValueError", True),
+        ("assert x[2] < 1", True),
+        ("assert y is not None or len(y.shape) > 1", True),
+    ],
+)
+def test_what_must_meet_a_comparison_and_is_nan_is_not_made_to_meet_it(test: str, is_written: bool) -> None:
+    source = f"import torch\ndef f(x, d):\n    y = x / d\n    {test}\n    return y\n"
+    if is_written:
+        assert "d.clamp_min(1e-30)" in rewritten(source, bounded(source))
+    else:
+        assert "refuses what is NaN" in withheld(source, bounded(source))
