@@ -12,7 +12,7 @@ from functools import cached_property
 from stablelint.codemod import calls, statements
 from stablelint.codemod.flow.scope import Scope
 from stablelint.codemod.guards import beside, bound, scales
-from stablelint.codemod.guards.already import check_unguarded
+from stablelint.codemod.guards.already import check_unguarded, without_equality
 from stablelint.codemod.guards.naming import named
 from stablelint.codemod.guards.recurring import guarded_once, parameter_once
 from stablelint.codemod.proof import handled
@@ -170,6 +170,9 @@ class Rewriter:
         if isinstance(node, ast.expr):
             check_unguarded(self._file.tree, proposal, node)
             handled.check(self._file.tree, proposal, node)
+            stricter = without_equality(self._file.tree, proposal, node)
+            if stricter is not None:
+                return draft.edits(self._file.tree, [stricter])
             spans = [one.origin for one in proposal.bindings.values() if one.origin and one.text is None]
             counted, node = bound.of_count(self._file.tree, proposal, node)
             self._believe(proposal, counted)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of
 from stablelint.codemod.flow.nodes import shown, viewed
-from stablelint.codemod.guards.bound import QUOTIENTS, applied, role_of
+from stablelint.codemod.guards.bound import QUOTIENTS, applied, operand_of_guard, role_of
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
+from stablelint.codemod.text.draft import Change
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -19,6 +21,8 @@ from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import nodes_below
 
 _SMALL, _SMOOTH = 0.01, 1.0
+_OFF = re.compile(r"\b(no_grad|inference_mode)\b")
+_ENDS = ("item", "tolist", "detach", "data")
 
 
 def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -53,6 +57,60 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
     if is_bound and role_of(tree, node) in QUOTIENTS and _is_square(value):
         raise Withheld(f"the bound of `{shown(tree.text(value))}` is met by the squares of what is not small")
+
+
+def without_equality(tree: Tree, proposal: Proposal, node: ast.expr) -> Change | None:
+    """The change of a test that is to keep 0 from a divisor and lets it through: ``torch.where(d >= 0, x / d, 1)``.
+
+    Where `where` passes gradients on, the branch that it does not take has one, too, and a test is no guard.
+    """
+    if role_of(tree, node) != "div" or operand_of_guard(proposal) is None:
+        return None
+    for link in tree.ancestors(node):
+        match link.parent:
+            case ast.IfExp(test=test):
+                is_kept = link.field == "body"
+            case ast.Call(func=ast.Attribute(attr="where"), args=[test, _, _]) as choice:
+                if link.index == 0 or not _is_without_gradient(tree, choice):
+                    return None
+                is_kept = link.index == 1
+            case ast.expr():
+                continue
+            case _:
+                return None
+        return _strict(tree, test, node, is_kept)
+    return None
+
+
+def _strict(tree: Tree, test: ast.expr, node: ast.expr, is_kept: bool) -> Change | None:
+    """The change of a test by which 0 is taken for what is kept to one by which it is not."""
+    old, new = (">=", ">") if is_kept else ("<", "<=")
+    method, strict = ("ge", "gt") if is_kept else ("lt", "le")
+    match test:
+        case ast.Compare(left=left, ops=[ast.GtE() | ast.Lt()], comparators=[ast.Constant(value=0) as zero]):
+            at = tree.end(left)
+        case ast.Call(func=ast.Attribute(value=left, attr=name), args=[ast.Constant(value=0) as zero]):
+            old, new, at = f".{method}(", f".{strict}(", tree.end(left)
+            if name != method:
+                return None
+        case _:
+            return None
+    between = tree.source.text[at : tree.start(zero)]
+    if between.strip() != old or not same(left, node):
+        return None
+    return at, tree.end(zero), f"{between.replace(old, new)}{tree.text(zero)}"
+
+
+def _is_without_gradient(tree: Tree, node: ast.expr) -> bool:
+    """Whether no gradient comes back to an expression: by what is read of it, or what stands around it."""
+    for one in (link.parent for link in tree.ancestors(node)):
+        if isinstance(one, ast.Attribute) and one.attr in _ENDS:
+            return True
+        heads: list[ast.AST] = [*getattr(one, "decorator_list", ())]
+        heads += one.items if isinstance(one, ast.With) else ()
+        if any(_OFF.search(ast.unparse(head)) for head in heads):
+            return True
+    return False
 
 
 def _is_square(node: ast.expr) -> bool:

@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from stablelint.diagnostic import Binding
+from tests.codemod.differential.tried import fixed
 from tests.codemod.support import HEAD, proposal, rewritten, span_of, withheld
 
 FLOOR = "$x.clamp_min(torch.finfo($x.dtype).tiny)"
@@ -103,3 +104,33 @@ def test_a_clamp_that_single_precision_rounds_to_1_gets_no_second_one(bound: str
     assert withheld(source, bounded) == (
         f"there is a clamp already, by `{bound}`, which single precision rounds to 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("choice", "after"),
+    [
+        ("torch.where(d.ge(0), x / d, x).item()", "torch.where(d.gt(0), x / d, x).item()"),
+        ("torch.where(d < 0, x, x / d).detach()", "torch.where(d <= 0, x, x / d).detach()"),
+        ("x / d if d>=0.0 else x", "x / d if d>0.0 else x"),
+        ("torch.where(d >= 0, x / d, x)", ".clamp_min("),  # the gradient of x / d is taken in both branches
+        ("torch.where(d >= 1, x / d, x).item()", ".clamp_min("),
+        ("torch.where(x >= 0, x / d, x).item()", ".clamp_min("),
+    ],
+)
+def test_a_test_that_lets_0_through_to_a_quotient_is_made_strict(choice: str, after: str) -> None:
+    source = f"{HEAD}def f(x, d):\n    return {choice}\n"
+    change = proposal(
+        source, "d", FLOOR, occurrence=source[: source.index("x / d") + 4].count("d"),
+        x=Binding("d", span_of(source, "d", start=source.index("x / d"))),
+    )  # fmt: skip
+    assert after in rewritten(source, change)
+
+
+def test_a_test_is_made_strict_where_no_gradient_is_recorded() -> None:
+    source = (
+        "import torch\n\n\n@torch.no_grad()\ndef f(x, y):\n    d = y.norm()\n"
+        "    return torch.where(d >= 0, x / d, 1.0)\n"
+    )
+    after, found = fixed(source, unsafe=True)
+    assert after == source.replace("d >= 0", "d > 0")
+    assert [one.fix.message for one in found if one.fix] == ["let the test that is there leave out 0"]
