@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from dataclasses import replace
 
@@ -43,9 +44,12 @@ def insert(file: File, proposal: Proposal, before: bool) -> list[Edit]:
 def wrap(file: File, proposal: Proposal) -> list[Edit]:
     """Put the anchor's statement under a `with` of the template, an expression, one step further in.
 
-    A loop that only repeats the statement goes under it as a whole, and so does a test for it alone.
+    A loop that only repeats the statement goes under it as a whole, and so does a test for it alone. A function is given it
+    as its decorator.
     """
     anchor = _repeated(file.tree, anchor_of(file.tree, proposal))
+    if isinstance(anchor, ast.FunctionDef):
+        return _decorate(file, proposal, anchor)
     region, source = draft.whole_lines(file.tree, anchor), file.tree.source
     if nodes_in(anchor, ast.Yield, ast.YieldFrom):
         raise Withheld("what a generator yields to would run under it, too")
@@ -62,6 +66,21 @@ def wrap(file: File, proposal: Proposal) -> list[Edit]:
     if _goes_on(file.tree, anchor, head, len(step)):
         del changes[0]
     return [*imports, *draft.edits(file.tree, changes)]
+
+
+def _decorate(file: File, proposal: Proposal, function: ast.FunctionDef) -> list[Edit]:
+    """Give a function the template, an expression, as the innermost of its decorators."""
+    imports, (line,), made = _statements(file, proposal, function)
+    region, start = file.tree.region(function), file.tree.source.line_start(function.lineno)
+    change = (start, start, f"{region.indent}@{line}{file.tree.source.newline}")
+    decorated = copy.copy(function)
+    decorated.decorator_list = [
+        *function.decorator_list,
+        *(one.value for one in made if isinstance(one, ast.Expr)),
+    ]
+    if not draft.lawful(file.tree, region, [change], [decorated]):
+        raise Withheld("the function cannot be given a decorator")
+    return [*imports, *draft.edits(file.tree, [change])]
 
 
 def _repeated(tree: Tree, statement: ast.stmt) -> ast.stmt:

@@ -16,8 +16,9 @@ _BRINGS = re.compile(
 
 _ARRAYS = re.compile(rb"(?:^|[\r\n:;])[ \t]*(?:from|import)[ \t]+numpy\b")
 # Frameworks whose arrays have the methods of tensors, and which NumPy's functions take.
+FRAMEWORKS = tuple("tensorflow jax flax keras cupy mxnet chainer paddle theano dynet mindspore".split())
 _OTHER_ARRAYS = re.compile(
-    rb"(?:^|[\r\n:;])[ \t]*(?:from|import)[ \t]+(?:tensorflow|jax|flax|keras|cupy|mxnet|chainer|paddle|theano)\b"
+    rb"(?:^|[\r\n:;])[ \t]*(?:from|import)[ \t]+(?:%s)\b" % "|".join(FRAMEWORKS).encode()
 )
 
 

@@ -26,6 +26,8 @@ from stablelint.matchers.names import (
     operand_of,
     operation_of,
     parameters_of,
+    qualified,
+    run_by,
 )
 from stablelint.matchers.training.events import events_in, mode_of, turns
 from stablelint.matchers.training.gathered import is_emptied, kept_in, known_collection
@@ -54,6 +56,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.operations import having
+from stablelint.syntax.relevance import FRAMEWORKS
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _MODAL = tuple("Dropout BatchNorm SyncBatchNorm AlphaDropout FeatureAlphaDropout RReLU Transformer".split())
@@ -245,7 +248,7 @@ def _switched_too_late(review: Review, rule: Rule) -> Sites:
 def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
     """`outputs.append(model(x))`, or `model(x)` alone, in an evaluation that records the graph of each batch."""
     for root in functions_naming(review, "eval", "train"):
-        if getattr(root, "name", "") == "forward":
+        if getattr(root, "name", "") == "forward" or _is_of_another_framework(root, review.module):
             continue  # its caller says whether a graph is recorded
         evaluated = [n for n in calls_in(root) if mode_of(n) == "eval"]
         asks = mentions(root, "requires_grad", "requires_grad_")  # it says itself of what it records a graph
@@ -266,8 +269,37 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
             recorded += [n for n in parts if _is_recorded(n, root, review.module)]
         # Each statement alone: what else a loop does may need its gradients, as an attack does.
         first = {next(iter(around(n, root, ast.stmt))): n for n in sorted(recorded, key=start, reverse=True)}
+        decorated = (
+            root if len(first) > 1 and _only_evaluates(root, models, start(recorded[-1]), review) else None
+        )
         for statement, call in first.items():
-            yield site_at(review, rule, call, shown=False, message=_RECORDED, statement=statement)
+            at = decorated if isinstance(decorated, ast.FunctionDef) else statement
+            yield site_at(review, rule, call, shown=False, message=_RECORDED, statement=at)
+
+
+def _is_of_another_framework(root: ast.AST, module: ModuleInfo) -> bool:
+    """Whether a function computes with another framework that the file imports, and names nothing of torch."""
+    named = {qualified(n, module).partition(".")[0] for n in nodes_in(root, ast.Name)}
+    return not named.isdisjoint(FRAMEWORKS) and "torch" not in named
+
+
+def _only_evaluates(root: ast.AST, models: frozenset[str], last: tuple[int, int], review: Review) -> bool:
+    """Whether nothing that a function does until its last pass needs a gradient: itself, or what it calls."""
+    asks = _DIFFERENTIATING - {"detach"}
+    decorators = set(map(spelled, getattr(root, "decorator_list", ())))
+    if decorators - {"staticmethod", "classmethod"} or nodes_in(root, ast.Yield, ast.YieldFrom):
+        return False
+    for call in calls_in(root):
+        run = [function for function, _ in run_by(call, review.module, review.project)]
+        if any(backs_below(one) or mentions(one, *asks) for one in (root, *run)):
+            return False
+        if mode_of(call) == "train" and start(call) < last:
+            return False
+        if not run and (
+            any(spelled(one) in models for one in arguments(call)) or _is_of_base(call, models, review.module)
+        ):
+            return False  # it may train what it is given
+    return True
 
 
 def _gathered(
@@ -291,6 +323,13 @@ def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
     """The expressions of the model whose mode a call sets: `model` and `net` of `net = model.eval()`."""
     above = parents(root).get(call)
     return {subject(call), *(assigned(above)[0] if above is not None else ())}
+
+
+def _is_of_base(call: ast.Call, models: frozenset[str], module: ModuleInfo) -> bool:
+    """Whether a method of `self`, which has one of the models, is one that the file neither defines nor binds."""
+    method = spelled(call.func)
+    is_own = subject(call) == "self" and any(one.startswith("self.") for one in models - {method})
+    return is_own and method not in models and not bound_anywhere(method, module.source.tree)
 
 
 def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: str) -> bool:

@@ -265,3 +265,59 @@ def test_what_else_a_model_computes_beside_its_pass_is_recorded_too(
     first: str, second: str, told: list[str]
 ) -> None:
     assert findings("SL615", PARTS.format(first=first, second=second).lstrip()) == told
+
+
+SEVERAL = """
+import torch
+
+{head}def evaluate(model, encoder, loader, total):
+    model.eval()
+    encoder.eval()
+    for x, y in loader:
+        if y is not None:
+            x = encoder(x)
+        y = y + 1
+        total += (model(x) - y).abs().sum().item()
+    {last}
+    return total
+
+def show(model):
+    print(model.training)
+
+def fit(model, x):
+    model(x).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "last", "is_decorated"),
+    [
+        ("", "model.train()", True),
+        ("@staticmethod\n", "show(model)", True),
+        ("@property\n", "show(model)", False),
+        ("", "fit(model, x)", False),
+        ("", "other(model)", False),
+        ("", "x.requires_grad = True", False),
+        ("", "yield total", False),
+    ],
+)
+def test_a_function_that_only_evaluates_in_several_statements_is_decorated(
+    head: str, last: str, is_decorated: bool
+) -> None:
+    source = SEVERAL.format(head=head, last=last).lstrip()
+    after, _ = fixed(source, unsafe=True)
+    decorated = source.replace("def evaluate", "@torch.no_grad()\ndef evaluate")
+    assert (after == decorated) is is_decorated
+    assert is_decorated or "@torch.no_grad" not in after
+
+
+@pytest.mark.parametrize(
+    ("takes", "told"),
+    [("dy.esum(model(x))", []), ("dy.esum(torch.sum(model(x)))", ["print(dy.esum(torch.sum(model(x))))"])],
+)
+def test_a_model_of_another_framework_records_no_graph_of_torch(takes: str, told: list[str]) -> None:
+    source = (
+        "import dynet as dy\nimport torch\n\ndef evaluate(model, loader):\n    model.eval()\n"
+        f"    for x in loader:\n        dy.renew_cg()\n        print({takes})\n"
+    )
+    assert findings("SL615", source) == told
