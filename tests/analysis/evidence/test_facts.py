@@ -48,6 +48,7 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("updates", "a /= b", "a = a / b"),
         ("rooted", "return a / ((b * b + 1).sqrt() - both)", "return a / (b * b + 1 - both)"),
         ("magnitude", "return a / (b.abs() * both)", "return a / (b * both)"),
+        ("magnitude", "return a.abs().log()", "return (both - a.abs()).exp()"),
         ("only_read", "return int(a / b)", "return both * (a / b)"),
         ("only_read", "print(f'{a / b}')", "both.copy_(a / b)"),
         ("only_read", "return a / b > both", "return (a / b)[both > 0]"),

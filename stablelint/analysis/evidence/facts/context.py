@@ -39,5 +39,5 @@ def in_constructor(s: Subject) -> bool:
 
 @lowers
 def guards_in_file(s: Subject) -> bool:
-    """the file guards other operations by a small constant"""
+    """the file holds a small constant, such as guards are made of"""
     return words.says_a_small_constant(s.module.source.text)

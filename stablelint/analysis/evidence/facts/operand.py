@@ -35,7 +35,7 @@ def rooted(s: Subject) -> bool:
 @raises
 def magnitude(s: Subject) -> bool:
     """is made of absolute values"""
-    return any(v.op == "abs" for v in s.behind_operand)
+    return s.site.value.op not in _EXPONENTIALS and any(v.op == "abs" for v in s.behind_operand)
 
 
 @lowers
