@@ -133,5 +133,6 @@ def explanation_of(scene: Scene) -> Explanation | None:
     found = _asked(written_out, scene, found) or found
     found = _of_sample(scene, _asked(with_history, scene, found) or found)
     because, advice = dict.fromkeys(found.because), dict.fromkeys(found.advice)
-    other, at = dict.fromkeys(found.other), found.location or scene.location
-    return replace(found, because=(*because,), advice=(*advice,), other=(*other,), location=at)
+    other, at = {one: what for what, one in found.other[::-1]}, found.location or scene.location
+    told = tuple((what, one) for one, what in other.items())[::-1]  # no place twice
+    return replace(found, because=(*because,), advice=(*advice,), other=told, location=at)

@@ -28,6 +28,7 @@ class Operand:
     made_at: Location | None = None  # the statement that made it
     source: Location | None = None  # what stands behind that, in another function
     held: bool = False  # by the module that failed: a parameter or a buffer
+    subject: str = ""  # whose places these are, if not its own: it is computed where it failed
 
     @property
     def written(self) -> ast.expr | None:
@@ -47,12 +48,13 @@ class Operand:
         name: str,
         places: Sequence[Location] = (),
         held: bool = False,
+        subject: str = "",
     ) -> Operand:
-        """The operand that `tensor` is, with the places that made it, the nearest first."""
+        """The operand that `tensor` is, with the places that made it, or that of which it is computed, the nearest first."""
         dtype, device = dtype_name(tensor.dtype), str(tensor.device)
         shape = tuple(tensor.shape)
         made_at, source = (places[0] if places else None), (places[-1] if len(places) > 1 else None)
-        return cls(name, shape, dtype, device, made_at, source, held)
+        return cls(name, shape, dtype, device, made_at, source, held, "" if subject == name else subject)
 
 
 @dataclass(frozen=True, slots=True)

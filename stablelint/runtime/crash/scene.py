@@ -184,7 +184,7 @@ class Scene:
                     return Operand.of(tensor, f"{name} of {path}", made, held=True)
         for name, value in user.frame.f_locals.items():
             if value is tensor:
-                return Operand.of(tensor, name, self.origins.of(user, ast.Name(name, ast.Load())))
+                return self._computed(tensor, name, ast.Name(name, ast.Load()))
         if isinstance(tensor, nn.Parameter) and (found := self._path(tensor)) is not None:
             held = module is not None and any(one is tensor for one in module.parameters())
             return Operand.of(tensor, *found, held=held)
@@ -197,9 +197,9 @@ class Scene:
             whole = next(((name, value) for name, value in shown if _is_view(tensor, value)), None)
             named, tensor = whole or (named, tensor)
         if named is not None:
-            return Operand.of(tensor, named, self.origins.of(user, ast.parse(named, mode="eval").body))
+            return self._computed(tensor, named, ast.parse(named, mode="eval").body)
         if (given := self._given(user, node, tensor)) is not None:
-            return Operand.of(tensor, ast.unparse(given), self.origins.of(user, given))
+            return self._computed(tensor, ast.unparse(given), given)
         if module is not None and isinstance(called, nn.Module) and called is not module:
             # A layer within what the program calls.
             return Operand.of(tensor, f"{text} of {self.module_path()}")
@@ -209,12 +209,15 @@ class Scene:
             known = value_of(node.args[place], user.names)
             other = isinstance(known, torch.Tensor) and not _same(known, tensor)
             if not other and not isinstance(node.args[place], ast.List | ast.Tuple | ast.ListComp):
-                return Operand.of(
-                    tensor, ast.unparse(node.args[place]), self.origins.of(user, node.args[place])
-                )
+                return self._computed(tensor, ast.unparse(node.args[place]), node.args[place])
         if module is None and (alike := _alike(node, user, tensor)) is not None:
-            return Operand.of(tensor, alike, self.origins.of(user, ast.parse(alike, mode="eval").body))
+            return self._computed(tensor, alike, ast.parse(alike, mode="eval").body)
         return Operand.of(tensor, f"`{text}` of {self.frames[-1].site.code.co_name}")
+
+    def _computed(self, tensor: torch.Tensor, name: str, node: ast.expr) -> Operand:
+        """An operand that the failing expression gives or is given, with the places of what it is computed of."""
+        subject, places = self.origins.told(self.user, node)
+        return Operand.of(tensor, name, places, subject=subject)
 
     def _path(self, parameter: nn.Parameter) -> tuple[str, tuple[Location, ...]] | None:
         """The path of a parameter from a name of the program, and the statement that made it."""

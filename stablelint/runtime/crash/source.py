@@ -88,13 +88,19 @@ def expression_at(at: Location) -> ast.expr | None:
 
 def function_at(at: Location) -> ast.AST | None:
     """The innermost function around a line; None outside of all."""
-    tree = parse_file(at.filename)
-    around = [
-        one
-        for one in (ast.walk(tree) if tree is not None else ())
-        if isinstance(one, FUNCTIONS) and one.lineno <= at.row <= (one.end_lineno or 0)
-    ]
-    return max(around, key=lambda one: one.lineno, default=None)
+    return _around(at, FUNCTIONS)
+
+
+def class_at(at: Location) -> ast.AST | None:
+    """The innermost class around a line; None outside of all."""
+    return _around(at, (ast.ClassDef,))
+
+
+def _around(at: Location, kinds: tuple[type[ast.AST], ...]) -> ast.AST | None:
+    """The innermost node of some kinds around a line."""
+    nodes = (one for one in ast.walk(parse_file(at.filename) or ast.Pass()) if isinstance(one, kinds))
+    rows = {one.lineno: one for one in nodes if one.lineno <= at.row <= (one.end_lineno or 0)}  # type: ignore[attr-defined]
+    return rows[max(rows)] if rows else None
 
 
 def _flat(value: Any) -> list[Any]:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
+
+import torch
 
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.provenance.history import History, Past, history, makers
+from stablelint.runtime.crash.provenance.statements import END, last_in, located
+from stablelint.runtime.crash.repairs.constructors import handed
+from stablelint.runtime.crash.repairs.onward import cast_of
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import class_at, expression_at, function_at
+from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.nodes import FUNCTIONS
 from stablelint.syntax.operations import having
 
 _MOST_STEPS = 3  # that changed a size
@@ -57,11 +67,36 @@ def _asked(
 
 
 def _begun(way: list[Past], what: str) -> Iterator[_Told]:
-    """The last of a way that has a place, and the calls that led there."""
+    """The last of a way that has a place, and where the array is from of which it is made, or the call that led there."""
     last = next((one for one in reversed(way) if one.at is not None), None)
     if last is not None and last.at is not None:
         yield what, last.at
-        yield from (("it is called here", at) for at in last.callers[:1])
+        calls = [("it is called here", at) for at in last.callers[:1] if not at.expression.startswith("for ")]
+        yield from [*_array((last.at, *last.callers))] if last.operation in _CONVERTS else calls
+
+
+def _array(places: tuple[Location, ...]) -> Iterator[_Told]:
+    """Where the array is from that is made a tensor at the first place: a name, or an attribute of the same class."""
+    call = expression_at(places[0])
+    given = call.args[0] if isinstance(call, ast.Call) and call.args else None
+    for at, outer in zip_longest(places, places[1:]):
+        while isinstance(given, ast.Subscript | ast.Call):
+            given = given.value if isinstance(given, ast.Subscript) else given.func
+        tree, function = parse_file(at.filename) or ast.Module([], []), function_at(at)
+        name = given.attr if isinstance(given, ast.Attribute) else getattr(given, "id", "")
+        whole = class_at(at) if isinstance(given, ast.Attribute) else None
+        scopes = (
+            [function or tree]
+            if whole is None
+            else [one for one in ast.walk(whole) if isinstance(one, FUNCTIONS)]
+        )
+        before = at.row if whole is None else END
+        if made := next(filter(None, (last_in(one, name, before) for one in scopes)), None):
+            yield f"the array {name} comes from here", located(made, at.filename)
+            return
+        if not isinstance(function, ast.FunctionDef) or outer is None:
+            return
+        given = handed(function, expression_at(outer)).get(name)
 
 
 def _graphs(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
@@ -72,12 +107,18 @@ def _graphs(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
 
 
 def _dtypes(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]:
+    casts = [cast for one in tried(scene)[:1] if (cast := cast_of(one)) is not None]
+    guilty = {cast[0] for cast in casts if cast[1] == torch.int64}  # an index, which others need not fit
     usual = {"float32"} & {one.dtype for one in found.operands} or {
         one.dtype for one in found.operands if one.held
     }
-    for one in (one for one in found.operands if one.dtype not in usual and not one.held):
+    odd = (one for one in found.operands if one.dtype not in usual and not one.held)
+    for one in [one for one in found.operands if one.name in guilty] or odd:
         way = past.way(one.name, partial(_is_of, one.dtype))
-        yield from _begun(way, f"{one.name} is {one.dtype} from here on")
+        made = bool(way) and way[-1].operation in _CONVERTS
+        yield from _begun(
+            way, f"{one.name} is {one.dtype} {'where it is made a tensor' if made else 'from here on'}"
+        )
 
 
 def _is_of(dtype: str, past: Past) -> bool:
@@ -96,7 +137,7 @@ def _numbers(scene: Scene, found: Explanation, past: History) -> Iterator[_Told]
             before = [
                 each.range for each in map(past.pasts.__getitem__, last.given) if each.range is not None
             ]
-            of = f", of {before[0][0]} … {before[0][1]}" if before else ""
+            of = f", of {before[0][0]} … {before[0][1]}" if before and last.operation != "__setitem__" else ""
             high, all_high = last.range[1] if last.range else None, last.largest
             more = f", another {all_high}" if all_high not in (None, high) else ""
             first = "where it is made a tensor" if last.operation in _CONVERTS else "here first"

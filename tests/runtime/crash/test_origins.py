@@ -183,3 +183,55 @@ def test_an_entry_of_a_configuration_is_told_in_the_file_that_holds_it(
     assert found is not None, error
     told = [(Path(at.filename).name, at.row, at.expression) for _, at in found.other]
     assert ("sizes_of_a_net.py", 2, "6 * 3") in told
+
+
+def test_what_an_operand_is_computed_of_where_it_failed_has_the_places(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEAD + "x = torch.ones(2, 3, 4)\nx.permute(0, 2, 1).view(2, -1)\n")
+    found, error = explained(path)
+    assert found is not None, error
+    (operand,) = found.operands
+    assert (operand.name, operand.subject) == ("x.permute(0, 2, 1)", "x")
+    assert [what for what, _ in found.other] == ["x is made here"]
+
+
+ARRAYS = {
+    "of the same function": (
+        HEAD
+        + "import numpy as np\ndef load():\n    rows = np.ones((4, 3))\n    return torch.from_numpy(rows[1:])\n"
+        "nn.Linear(3, 2)(load())",
+        "rows = np.ones((4, 3))",
+    ),
+    "of the caller": (
+        HEAD + "import numpy as np\ndef made(rows):\n    return torch.from_numpy(rows)\n"
+        "table = np.ones((4, 3))\nnn.Linear(3, 2)(made(table))",
+        "table = np.ones((4, 3))",
+    ),
+    "of an attribute": (
+        HEAD
+        + "import numpy as np\nclass Data:\n    def __init__(self):\n        self.rows = np.ones((4, 3))\n"
+        "    def get(self):\n        return torch.from_numpy(self.rows)\nnn.Linear(3, 2)(Data().get())",
+        "self.rows = np.ones((4, 3))",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "made"), ARRAYS.values(), ids=ARRAYS)
+def test_the_array_is_told_of_which_a_tensor_is_made(source: str, made: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(source)
+    found, error = explained(path)
+    assert found is not None, error
+    assert [at.expression for what, at in found.other if what.startswith("the array ")] == [made]
+
+
+def test_the_dtype_is_told_of_the_index_that_is_no_integer(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD
+        + "points, rows = torch.ones(4, 3), torch.arange(4)\npicked = torch.zeros(4)\npoints[rows, picked]\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    told = [(what, at.expression) for what, at in found.other if "from here on" in what]
+    assert told == [("picked is float32 from here on", "torch.zeros(4)")]

@@ -171,8 +171,8 @@ class _Known(dict[str, object]):
         node = self._call.func if self._call is not None else self._node
         if not isinstance(node, ast.Attribute):
             return ()
-        places = self._scene.origins.of(self._scene.user, node.value)
-        return tuple((f"{self['on']} is made here", at) for at in places[-1:])
+        subject, places = self._scene.origins.told(self._scene.user, node.value)
+        return tuple((f"{subject} is made here", at) for at in places[-1:])
 
     def _owner(self) -> str | None:
         """What a method or an attribute is asked of, and no module of Python."""

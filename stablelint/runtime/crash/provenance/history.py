@@ -27,6 +27,7 @@ from stablelint.runtime.crash.provenance.made import Makers, Places, modules_of
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene, models_of
+from stablelint.runtime.crash.source import statement_at
 from stablelint.runtime.program.frames import Site, resolve, site_of, user_frames
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import operands_of
@@ -124,6 +125,7 @@ class _Made(NamedTuple):
     number: _Made | None = None
     node: Any = None  # of its graph
     when: int = 0  # how many were made before
+    range: tuple[int, int] | None = None  # before it was written in place
 
 
 @dataclass
@@ -162,12 +164,14 @@ class _Record(TorchFunctionMode):
     ) -> Any:
         given = list(tensors_in((args, kwargs)))
         versions = [-1 if one.is_inference() else one._version for one in given]
+        name = getattr(func, "__name__", "")
+        before_it = _range(given[0]) if name == "__setitem__" and given else None
         try:
             result = func(*args, **(kwargs or {}))
         except Exception:
             self.failed = self.failed or given
             raise
-        name, frames = getattr(func, "__name__", ""), [*user_frames(sys._getframe(1), _MOST_CALLERS)]
+        frames = [*user_frames(sys._getframe(1), _MOST_CALLERS)]
         sites, silent = tuple(map(site_of, frames)), not torch.is_grad_enabled()
         made = list(tensors_in(result))
         if name in ("requires_grad_", "__set__") and not given[0].requires_grad:
@@ -178,6 +182,9 @@ class _Record(TorchFunctionMode):
         for one, version in zip(given, versions, strict=True):
             if version >= 0 and one._version > version:
                 self.writes.append((len(self.all), _memory(one), sites))
+        if name == "__setitem__" and given:  # which gives nothing
+            parts = (self.known(given[0])._replace(range=before_it), *map(self.known, given[1:]))
+            self._keep(_Made(given[0], name, sites, parts, silent, node=_node(given[0]), when=len(self.all)))
         self.saved += given if name == "save" else []
         for one in made:
             self.size += one.numel() * one.element_size()
@@ -224,7 +231,7 @@ class _Record(TorchFunctionMode):
         """The largest whole number that each operation of the program gave."""
         found = _Largest()
         for one in self.made.values():
-            key, within = (one.operation, one.sites[:1]), _range(one.tensor)
+            key, within = (one.operation, one.sites[:1]), one.range or _range(one.tensor)
             if within is not None:
                 found[key] = max(within[1], found.get(key, 0))
         return found
@@ -350,7 +357,7 @@ def _past(one: _Made, given: tuple[int, ...], number: int | None) -> Past:
         tuple(tensor.shape),
         dtype_name(tensor.dtype),
         _node(tensor) is not None,
-        _range(tensor),
+        one.range or _range(tensor),
         given,
         tensor.requires_grad,
         one.silent,
@@ -368,5 +375,7 @@ def _range(tensor: torch.Tensor) -> tuple[int, int] | None:
 
 
 def _located(site: Site) -> Location:
-    node = node_at(site)
-    return located(node, site.code.co_filename) if isinstance(node, ast.For) else resolve(site)
+    node, at = node_at(site), resolve(site)
+    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    whole = statement_at(at) if written else node
+    return located(whole, site.code.co_filename) if isinstance(whole, ast.stmt) and whole else at

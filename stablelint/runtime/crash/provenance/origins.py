@@ -63,9 +63,17 @@ class Origins:
 
     def of(self, frame: Frame, whole: ast.expr) -> tuple[Location, ...]:
         """The places that gave an expression of a frame its value, the nearest first; of a layer of torch what made that."""
-        called = value_of(whole.func, frame.names) if isinstance(whole, ast.Call) else None
-        weighs = isinstance(called, nn.Module) and any(True for _ in called.parameters())
-        return _told(self._way(frame, whole)) or (self.of_module(called) if weighs else ())
+        return self.told(frame, whole)[1]
+
+    def told(self, frame: Frame, whole: ast.expr) -> tuple[str, tuple[Location, ...]]:
+        """The same, and whose places they are: of what is computed there, what it is computed of."""
+        if places := _told(self._way(frame, whole)):
+            return ast.unparse(self._subject(frame, whole)), places
+        match whole:
+            case ast.Call(function) if isinstance(called := value_of(function, frame.names), nn.Module):
+                if any(True for _ in called.parameters()):
+                    return ast.unparse(function), self.of_module(called)
+        return ast.unparse(whole), ()
 
     def expressions(self, frame: Frame, whole: ast.expr) -> list[tuple[ast.expr, str]]:
         """The expressions, and their files, that the value went through, the nearest first."""
@@ -74,17 +82,21 @@ class Origins:
 
     def _way(self, frame: Frame, whole: ast.expr) -> Iterator[Step]:
         """The steps from an expression of a frame back to what made it."""
-        scope = self._scope(frame)
+        return self._behind(self._subject(frame, whole), self._scope(frame))
+
+    def _subject(self, frame: Frame, whole: ast.expr) -> ast.expr:
+        """What an expression of a frame is computed of there; itself, where it is computed elsewhere, or of several."""
         match whole:
             case ast.UnaryOp(_, inner):
-                return self._way(frame, inner)
+                return self._subject(frame, inner)
             case ast.Call(ast.Attribute(inner) as function) if not callable(value_of(function, frame.names)):
-                known = callee(function, frame.names) is not None
-                return self._behind(whole, scope) if known else self._way(frame, inner)
+                return whole if callee(function, frame.names) is not None else self._subject(frame, inner)
             case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
-                ways = [way for one in (left, right) if (way := list(self._way(frame, one)))]
-                return iter(ways[0] if len(ways) == 1 else ())  # of two parts none is meant
-        return self._behind(whole, scope)
+                known = [one for one in (left, right) if any(True for _ in self._way(frame, one))]
+                return (
+                    self._subject(frame, known[0]) if len(known) == 1 else whole
+                )  # of two parts none is meant
+        return whole
 
     def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
         """The places that gave an attribute of an object its value."""

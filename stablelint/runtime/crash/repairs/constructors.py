@@ -119,7 +119,7 @@ def _expanded(node: ast.expr, scope: Scope) -> ast.expr:
     return ast.parse(text, mode="eval").body
 
 
-def _handed(function: ast.FunctionDef, call: ast.expr | None) -> dict[str, ast.expr]:
+def handed(function: ast.FunctionDef, call: ast.expr | None) -> dict[str, ast.expr]:
     """What a call gives a function for its parameters, by name."""
     if not isinstance(call, ast.Call) or any(isinstance(one, ast.Starred) for one in call.args):
         return {}
@@ -135,12 +135,12 @@ def around(changes: list[_Change], places: Places) -> Iterator[_Told]:
     names = [(one.id, *rest) for one, *rest in changes if isinstance(one, ast.Name)]
     if not isinstance(function, ast.FunctionDef) or not names or len(names) < len(changes):
         return
-    given, defaults = _handed(function, outer), {name: default_in(function, name) for name, *_ in names}
+    given, defaults = handed(function, outer), {name: default_in(function, name) for name, *_ in names}
     if isinstance(outer, ast.Call) and all(name in given or defaults[name] is not None for name in defaults):
         anew = copy.deepcopy(outer)
         for name, before, value in names:
             there = written(given.get(name, ast.Constant(before)), before, value)
-            give(anew, _handed(function, anew), name, there)
+            give(anew, handed(function, anew), name, there)
         yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
     if {*defaults} <= {*given}:
         yield from around([(given[name], *rest) for name, *rest in names], places[1:])

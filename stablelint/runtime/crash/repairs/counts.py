@@ -59,8 +59,8 @@ def enough(scene: Scene, layer: nn.Module, name: str, least: int) -> Repair | No
 
     for place, way in enumerate(_ways(scene, layer, name, most)):
         if rows := needed(way, most):
-            gaps = _by_largest(scene, layer, name) if rows > int(getattr(layer, name)) + 1 else iter(())
-            same = (one for one in islice(gaps, _MOST_TRIED) if needed(one, rows) == rows)
+            largest = islice(_by_largest(scene, layer, name), _MOST_TRIED)
+            same = (one for one in largest if needed(one, rows) == rows)
             return next(same, None) or [*_ways(scene, layer, name, rows)][place]
     return None
 
