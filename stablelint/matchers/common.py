@@ -113,10 +113,11 @@ def site_at(
     statement: ast.stmt | None = None,
     kind: Kind = Kind.UNKNOWN,
     texts: Mapping[str, str] | None = None,
+    withheld: str | None = None,
 ) -> Site:
     """A site at an expression that the analysis itself did not visit.
 
-    `parts` are what fixes may rewrite there, `kind` what those are known to be.
+    `parts` are what fixes may rewrite there, `kind` what those are known to be, `withheld` why there are none.
     """
     graph = Graph()
     frame = Frame(graph, review.module, None, State(), Session(ignore, Project(), INTERPRETER))
@@ -127,7 +128,7 @@ def site_at(
     }
     for value in bound.values():
         value.kind = kind
-    return make_site(
+    made = make_site(
         review,
         rule,
         (known[id(node)], frame),
@@ -137,3 +138,5 @@ def site_at(
         statement=statement,
         texts=texts,
     )
+    made.withheld = withheld
+    return made

@@ -42,6 +42,8 @@ def proposals(site: Site, module: ModuleInfo) -> tuple[tuple[Proposal, ...], str
     """
     if site.value.module is not module:
         return (), "the operation stands in another file"
+    if site.withheld is not None:
+        return (), site.withheld
     always = site.ranges.get(site.judgement.operand)
     if always is not None and always.is_point:
         text = " ".join((site.texts.get(site.judgement.operand) or "").split())

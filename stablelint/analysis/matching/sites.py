@@ -34,6 +34,7 @@ class Site:
     gradient: bool = True
     moment: int = 0  # the youngest key of the graph when it was met
     message: str | None = None
+    withheld: str | None = None  # why none of the rule's rewrites suits
     anchor: ast.AST | None = None  # where the finding is shown, where that is not the root of the match
     # The same expression as other patterns of the rule read it.
     readings: list[Site] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from stablelint.analysis.files.modules import ModuleInfo
@@ -18,9 +18,11 @@ from stablelint.matchers.tree import (
     called,
     calls_below,
     calls_in,
+    exclusive,
     is_given,
     mentions,
     receiver,
+    start,
     subject,
 )
 from stablelint.syntax.names import spelled
@@ -38,6 +40,8 @@ _CONTAINERS = ("ModuleList", "ModuleDict", "Sequential", "ParameterList", "Param
 _PARAMETERS = (
     "parameters in a plain container are not registered: they are neither trained nor moved nor saved"
 )
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)
+_STATES = ("state_dict", "load_state_dict", "save", "load")
 _COMPUTED = "this is computed from a parameter once, and the parameter is held by nothing: no step changes it"
 _MOVED = "where this moves the parameter, it is a tensor of its own, which the module does not know of"
 
@@ -68,12 +72,12 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
                 names, info
             ):
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
-                asked = (n.func for n in nodes_below(info, ast.Call) if isinstance(n.func, ast.Attribute))
-                methods = (n.attr for n in asked if spelled(n.value).rpartition(".")[2] in names)
-                suits = all(method in _METHODS[name] for method in methods) and not _are_saved(names, info)
-                held = {name if layers else f"{name}_parameters": value} if suits else {}
+                against = _against(names, statement, _METHODS[name], info, module)
+                held = {name if layers else f"{name}_parameters": value} if against is None else {}
                 message = None if layers else _PARAMETERS
-                yield site_at(review, rule, value, held, statement=statement, message=message)
+                yield site_at(
+                    review, rule, value, held, statement=statement, message=message, withheld=against
+                )
 
 
 def constructors(review: Review) -> Iterator[tuple[ast.ClassDef, ast.AST]]:
@@ -225,17 +229,29 @@ def _makers(module: ModuleInfo) -> frozenset[str]:
     return frozenset(classes | returning)
 
 
-def _are_saved(names: set[str], info: ast.ClassDef) -> bool:
-    """Whether the class saves or loads the elements itself: what its `state_dict` holds besides would be too much then."""
-    loops: list[ast.For | ast.comprehension] = [
-        *nodes_below(info, ast.For),
-        *nodes_below(info, ast.comprehension),
-    ]
-    loops = [n for n in loops if mentions(n.iter, *names)]
-    turns = {one.id for loop in loops for one in descendants(loop.target) if isinstance(one, ast.Name)}
-    states = calls_below(info, "state_dict", "load_state_dict")
-    held = (one for one in map(receiver, states) if one is not None)
-    return any(mentions(one, *names) or spelled(one) in turns for one in held)
+def _against(
+    names: set[str], statement: ast.Assign, methods: Collection[str], info: ast.ClassDef, module: ModuleInfo
+) -> str | None:
+    """Why what an attribute holds stays in its list: what else is done with it would fail, or be done twice."""
+    target = statement.targets[0]
+    asked = (n.func for n in nodes_below(info, ast.Call) if isinstance(n.func, ast.Attribute))
+    for method in (n for n in asked if spelled(n.value).rpartition(".")[2] in names):
+        if method.attr not in methods:
+            return f"no container of modules has `{method.attr}`, which line {method.lineno} calls"
+    for given in nodes_below(info, ast.Assign):
+        is_later = start(given) > start(statement) and not exclusive(given, statement, info)
+        if is_later and spelled(target) in assigned(given)[0] and spelled(given.value) != "None":
+            return f"line {given.lineno} binds `{spelled(target)}` anew, which a container of modules refuses"
+    within = set(descendants(info))
+    for one in nodes_below(module.source.tree, *_SIMPLE, ast.For):
+        of = one.iter if isinstance(one, ast.For) else one
+        if not mentions(of, *(names if one in within else names - {getattr(statement.value, "id", "")})):
+            continue
+        if mentions(one, *_STATES):
+            return f"line {one.lineno} saves or loads it by itself: its states would be asked for twice"
+        if one not in within and mentions(one, "parameters"):
+            return f"line {one.lineno} takes its parameters by itself: they would be given twice"
+    return None
 
 
 def _is_registered(names: set[str], info: ast.ClassDef) -> bool:

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.codemod.differential.tried import fixed
-from tests.matchers.support import findings
+from tests.matchers.support import findings, reasons
 
 MODULE = """
 class Model(nn.Module):
@@ -121,9 +121,34 @@ def test_a_loader_keeps_its_order_where_another_loop_goes_over_it(after: str, is
 
 
 @pytest.mark.parametrize(
-    "saved", ["self.layers[i].state_dict() for i in range(2)", "one.state_dict() for one in self.layers"]
+    ("body", "why"),
+    [
+        ("return [self.layers[i].state_dict() for i in range(2)]", "would be asked for twice"),
+        ("return [one.state_dict() for one in self.layers]", "would be asked for twice"),
+        ("return list(map(nn.Module.state_dict, self.layers))", "would be asked for twice"),
+        ("torch.save(self.layers, given)", "would be asked for twice"),
+        ("self.layers = [one.to(given) for one in self.layers]", "anew"),
+        ("self.layers.remove(given)", "`remove`"),
+        ("self.layers = None", None),
+        ("return len(self.layers)", None),
+    ],
 )
-def test_layers_whose_states_the_class_keeps_itself_stay_where_they_are(saved: str) -> None:
-    code = _model("self.layers = [nn.Linear(2, 2)]") + f"    def state(self):\n        return [{saved}]\n"
-    assert findings("SL610", code)
+def test_layers_that_a_class_keeps_itself_stay_where_they_are(body: str, why: str | None) -> None:
+    code = _model("self.layers = [nn.Linear(2, 2)]") + f"    def keep(self, given):\n        {body}\n"
+    (reason,) = reasons("SL610", code)
+    assert (why or "") in reason
+    assert ("ModuleList" in fixed(f"import torch.nn as nn\n{code}", unsafe=True)[0]) is (why is None)
+
+
+@pytest.mark.parametrize(
+    ("elsewhere", "why"),
+    [
+        ("one.state_dict() for one in net.layers", "asked for"),
+        ("p for one in net.layers for p in one.parameters()", "given"),
+    ],
+)
+def test_layers_that_others_take_one_by_one_stay_where_they_are(elsewhere: str, why: str) -> None:
+    code = _model("self.layers = [nn.Linear(2, 2)]") + f"def keep(net):\n    return [{elsewhere}]\n"
+    (reason,) = reasons("SL610", code)
+    assert f"{why} twice" in reason
     assert "ModuleList" not in fixed(f"import torch.nn as nn\n{code}", unsafe=True)[0]
