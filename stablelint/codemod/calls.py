@@ -10,6 +10,7 @@ from stablelint.catalog.errors import RuleError
 from stablelint.catalog.pattern import encode
 from stablelint.codemod.flow.effects import Effect, effect
 from stablelint.codemod.layout.arguments import appended
+from stablelint.codemod.layout.placed import fitted
 from stablelint.codemod.replace import operands_for
 from stablelint.codemod.templates import forms
 from stablelint.codemod.templates.instantiate import instantiate
@@ -63,9 +64,10 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
     if added:
         changes.append(appended(file.tree, node, added))
     region = file.tree.region(file.tree.statement(node))
-    if not draft.lawful(file.tree, region, changes, replaced(file.tree, region, node, call)):
+    expected = replaced(file.tree, region, node, call)
+    if not draft.lawful(file.tree, region, changes, expected):
         raise Withheld("the argument cannot be added to this call")
-    return [*imports, *draft.edits(file.tree, changes)]
+    return [*imports, *draft.edits(file.tree, fitted(file.tree, region, node, changes, expected))]
 
 
 def delete_item(tree: Tree, node: ast.expr) -> list[Edit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import re
 from dataclasses import replace
@@ -184,8 +185,12 @@ def _step_of(tree: Tree, statement: ast.stmt, indent: str) -> str:
 
 
 def _with_comment(tree: Tree, region: Region) -> Region:
-    """A region with the lines of comment that stand right above it."""
+    """A region with the lines of comment that stand right above it, and are no statement that was made one."""
     row = tree.source.position(region.start).row
     while row > 1 and tree.source.line(row - 1).startswith(f"{region.indent}#"):
+        with contextlib.suppress(SyntaxError):
+            was = ast.parse(tree.source.line(row - 1).strip(" \t#")).body
+            if any(isinstance(one, ast.Assign | ast.AugAssign | ast.Return) for one in was):
+                break
         row -= 1
     return replace(region, start=tree.source.line_start(row))

@@ -271,3 +271,24 @@ def test_statements_that_follow_on_each_other_are_put_under_one_with() -> None:
     assert apply_edits(source.encode(), edits).decode() == (
         "with c():\n    y = f(x)\n    z = g(\n        x\n    )\n\nwith c():\n    w = h(x)\n"
     )
+
+
+def test_a_line_that_an_argument_makes_too_long_is_broken() -> None:
+    call = "torch.load('a_folder_of_long_name/weights.pth')"
+    source = f"import torch\n\n\ndef f(net):\n    net.load_state_dict({call})\n"
+    change = proposal(source, call, "map_location='cpu'", kind="set-keywords")
+    after = rewritten(source, change)
+    assert max(map(len, after.splitlines())) <= 88
+    assert "map_location='cpu'" in after
+
+
+@pytest.mark.parametrize(
+    ("comment", "is_above"), [("# loss = x.sum()", False), ("# the loss", True), ("# loss", True)]
+)
+def test_a_statement_goes_above_the_comment_of_the_next_and_below_code_that_is_commented_out(
+    comment: str, is_above: bool
+) -> None:
+    source = f"import torch\n\n\ndef f(x):\n    loss = x.mean()\n    {comment}\n    return loss\n"
+    change = proposal(source, "return loss", "torch.ones(1)", kind="insert-before", anchor="return loss")
+    lines = rewritten(source, change).splitlines()
+    assert (lines.index("    torch.ones(1)") < lines.index(f"    {comment}")) is is_above

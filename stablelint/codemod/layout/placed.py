@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stablelint.codemod.layout.arguments import as_it_stands
@@ -37,17 +37,21 @@ def placed(
         for variant, value in _variants(tree, node, *new):
             expected: list[ast.stmt] = [item.statement for item in hoisted]
             expected += replaced(tree, region, node, value)
-            changes = [*before, variant]
-            if not draft.lawful(tree, region, changes, expected):
-                continue
-            source = tree.source
-            if draft.is_too_long(source, source.position(variant[0]).row):
-                return changes
-            for lines in rebroken(tree, variant, node):
-                if draft.lawful(tree, region, [*before, *lines], expected):
-                    return [*before, *lines]
-            return changes
+            if draft.lawful(tree, region, [*before, variant], expected):
+                return fitted(tree, region, node, [*before, variant], expected)
     raise Withheld("the rewritten expression would mean something else in its place")
+
+
+def fitted(
+    tree: Tree, region: Region, node: ast.expr, changes: list[draft.Change], expected: Sequence[ast.stmt]
+) -> list[draft.Change]:
+    """The changes at `node`, with the line of the last broken where that becomes too long."""
+    *before, last = changes
+    if not draft.is_too_long(tree.source, tree.source.position(last[0]).row):
+        for lines in rebroken(tree, last, node):
+            if draft.lawful(tree, region, [*before, *lines], expected):
+                return [*before, *lines]
+    return changes
 
 
 def _on_one_line(source: SourceText, item: Hoisted) -> Hoisted:
