@@ -32,23 +32,19 @@ def propose_all(
 
 def _at_all_calls(found: list[Diagnostic]) -> list[Diagnostic]:
     """The findings, with one rewrite for all calls of an object whose class a first proposal changes."""
-    sharing: dict[tuple[str, Span], list[Proposal]] = {}
-    for item in found:
-        for best in item.proposals[:1]:
-            for part in filter(_is_of_class, best.also):
-                sharing.setdefault((item.code, part.span), []).append(best)
-    return [_with_others(item, sharing) for item in found]
+    firsts = [(item.code, best) for item in found for best in item.proposals[:1]]
+    sharing = [(code, place, best) for code, best in firsts for place in _classes_changed(best)]
+    return [_with_others(item, sharing) if item.proposals else item for item in found]
 
 
-def _is_of_class(part: Proposal) -> bool:
-    return part.kind == "replace" and not part.bindings and part.anchor is not None and part.filename is None
+def _classes_changed(best: Proposal) -> list[Span]:
+    parts = (one for one in best.also if one.kind == "replace" and not one.bindings and one.filename is None)
+    return [one.span for one in parts if one.anchor is not None]
 
 
-def _with_others(item: Diagnostic, sharing: dict[tuple[str, Span], list[Proposal]]) -> Diagnostic:
-    spans = [part.span for best in item.proposals[:1] for part in filter(_is_of_class, best.also)]
-    others = [one for span in spans for one in sharing[item.code, span] if one is not item.proposals[0]]
-    if not others:
-        return item
+def _with_others(item: Diagnostic, sharing: list[tuple[str, Span, Proposal]]) -> Diagnostic:
     best, *further = item.proposals
-    also = (part for one in others for part in (replace(one, also=()), *one.also))
-    return replace(item, proposals=(replace(best, also=(*best.also, *also)), *further))
+    own = _classes_changed(best)
+    others = [one for code, place, one in sharing if code == item.code and place in own and one is not best]
+    also = [part for one in others for part in (replace(one, also=()), *one.also)]
+    return replace(item, proposals=(replace(best, also=(*best.also, *also)), *further)) if also else item

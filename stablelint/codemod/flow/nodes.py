@@ -66,6 +66,18 @@ def whole(node: ast.expr) -> ast.expr:
     return node
 
 
+def power_of(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The base and the exponent of a power."""
+    match node:
+        case (
+            ast.BinOp(left=base, op=ast.Pow(), right=exponent)
+            | ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="pow"), args=[base, exponent])
+            | ast.Call(func=ast.Attribute(value=base, attr="pow"), args=[exponent])
+        ):
+            return base, exponent
+    return None
+
+
 def title(node: ast.expr) -> str:
     """What a value, or that of which it is a part, is called: its name, its key, or what gives it."""
     named = whole(node)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of
-from stablelint.codemod.flow.nodes import shown, viewed
+from stablelint.codemod.flow.nodes import power_of, shown, viewed
 from stablelint.codemod.guards.bound import QUOTIENTS, applied, operand_of_guard, role_of
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
 from stablelint.codemod.text.draft import Change
@@ -22,6 +22,7 @@ from stablelint.syntax.walk import nodes_below
 
 _SMALL, _SMOOTH = 0.01, 1.0
 _OFF = re.compile(r"\b(no_grad|inference_mode)\b")
+_STRICT = {">=": ">", "<": "<=", "ge": "gt", "lt": "le"}
 _ENDS = ("item", "tolist", "detach", "data")
 
 
@@ -84,21 +85,11 @@ def without_equality(tree: Tree, proposal: Proposal, node: ast.expr) -> Change |
 
 def _strict(tree: Tree, test: ast.expr, node: ast.expr, is_kept: bool) -> Change | None:
     """The change of a test by which 0 is taken for what is kept to one by which it is not."""
-    old, new = (">=", ">") if is_kept else ("<", "<=")
-    method, strict = ("ge", "gt") if is_kept else ("lt", "le")
-    match test:
-        case ast.Compare(left=left, ops=[ast.GtE() | ast.Lt()], comparators=[ast.Constant(value=0) as zero]):
-            at = tree.end(left)
-        case ast.Call(func=ast.Attribute(value=left, attr=name), args=[ast.Constant(value=0) as zero]):
-            old, new, at = f".{method}(", f".{strict}(", tree.end(left)
-            if name != method:
-                return None
-        case _:
-            return None
-    between = tree.source.text[at : tree.start(zero)]
-    if between.strip() != old or not same(left, node):
+    of, asks = re.escape(tree.text(node)), ">=|ge" if is_kept else "<|lt"
+    found = re.fullmatch(rf"{of}(?:\s*|\.)({asks})((?:\s*|\()0(?:\.0*)?\)?)", tree.text(test))
+    if found is None:
         return None
-    return at, tree.end(zero), f"{between.replace(old, new)}{tree.text(zero)}"
+    return tree.start(test) + found.start(1), tree.end(test), _STRICT[found[1]] + found[2]
 
 
 def _is_without_gradient(tree: Tree, node: ast.expr) -> bool:
@@ -115,12 +106,11 @@ def _is_without_gradient(tree: Tree, node: ast.expr) -> bool:
 
 def _is_square(node: ast.expr) -> bool:
     """Whether an expression is a square, or a product of three factors or more that are no numbers."""
+    power = power_of(node)
     match node:
-        case (
-            ast.BinOp(op=ast.Pow(), right=ast.Constant(value=2)) | ast.Call(func=ast.Attribute(attr="square"))
-        ):
-            return True
-        case ast.Call(func=ast.Attribute(attr="pow"), args=[*_, ast.Constant(value=2)]):
+        case _ if power is not None:
+            return isinstance(power[1], ast.Constant) and power[1].value == 2
+        case ast.Call(func=ast.Attribute(attr="square")):
             return True
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             unknown = [one for one in factors(node) if not isinstance(one, ast.Constant)]

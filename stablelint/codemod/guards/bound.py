@@ -14,7 +14,7 @@ from dataclasses import replace
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
 from stablelint.codemod.flow.effects import is_cheap
-from stablelint.codemod.flow.nodes import is_name, loads, root_name, title, viewed
+from stablelint.codemod.flow.nodes import is_name, loads, power_of, root_name, title, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.locate import Tree
@@ -70,9 +70,9 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     operand = None if proposal.template.startswith("max(") else operand_of_clamp(bounded, node)
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
         return proposal, node
-    base = _base(node)
-    if base is not None and _is_count(tree, base):
-        return _counted(moved(tree, bounded, operand, base), operand, base), base
+    power = power_of(node)
+    if power is not None and _is_count(tree, power[0]):
+        return _counted(moved(tree, bounded, operand, power[0]), operand, power[0]), power[0]
     if _is_count(tree, node):
         return _counted(bounded, operand, node), node
     summed = _summed(tree, node)
@@ -84,18 +84,6 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     named = definition(tree, summed) if isinstance(summed, ast.Name) else None
     is_share = not is_one and named is not None and _is_masked_share(named.value)
     return (bounded if is_share else proposal), node
-
-
-def _base(node: ast.expr) -> ast.expr | None:
-    """What a power is taken of."""
-    match node:
-        case (
-            ast.BinOp(left=base, op=ast.Pow())
-            | ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="pow"), args=[base, _])
-            | ast.Call(func=ast.Attribute(value=base, attr="pow"), args=[_])
-        ):
-            return base
-    return None
 
 
 def _is_count(tree: Tree, node: ast.expr) -> bool:

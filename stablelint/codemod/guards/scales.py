@@ -64,7 +64,7 @@ _PROMISES = {
     OF_EXTENT: "keep the extent of a box within 62.5 times that of its anchor, as detectors do",
     " == 0, 1)": "divide by 1 in place of 0",
     ".clamp_min(1)": "divide by 1 where nothing is counted",
-    **dict.fromkeys(("> 0", ".gt(0", "<= 0", ".le(0"), "let the test that is there leave out 0"),
+    **dict.fromkeys(("> 0", ">0", "gt(0", "<= 0", "le(0"), "let the test that is there leave out 0"),
     ".tiny)": "keep the denominator above 0",
 }
 _REDUCED = (*VIEWS, "sum", "detach")

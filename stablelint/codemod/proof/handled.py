@@ -10,7 +10,8 @@ from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import OF_SHAPE, is_number, loads, readers, root_name, viewed, whole
+from stablelint.codemod.flow.nodes import is_number, loads, power_of, readers, root_name, viewed, whole
+from stablelint.codemod.proof import idle
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Link, Tree
@@ -31,6 +32,7 @@ _PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel()"
 _OF_NONE = (" == 0, 1)", ".clamp_min(1)")  # what is divided by where nothing was counted
 _EQUALS, _COMPARES = ("eq", "ne"), having("compare")
+_OF_SHAPE = re.compile(r"\b(len|shape|size|numel|ndim|dim)\b")
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _REPLACES = having("replace")
 _MEANS = ("mean", "std", "var", "median")
@@ -51,6 +53,9 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         check_unwritten,
         check_not_empty,
         check_cast_back,
+        idle.check_log_of_quotient,
+        idle.check_caught,
+        idle.check_masked_maximum,
     ):
         one(tree, proposal, node)
 
@@ -124,18 +129,10 @@ def _refusing(names: set[str], later: list[ast.AST]) -> Iterator[ast.Compare]:
     for one in later:
         is_test = isinstance(one, ast.If) and any(isinstance(each, ast.Raise) for each in one.orelse)
         if isinstance(one, ast.Assert | ast.If) and (is_test or isinstance(one, ast.Assert)):
-            yield from (
-                each
-                for each in descendants(one.test)
-                if isinstance(each, ast.Compare)
-                and all(isinstance(op, _ORDERS) for op in each.ops)
-                and any(read.id in names for read in loads(each))
-                and not any(_calls(part, "len") or _is_of_shape(part) for part in descendants(each))
-            )
-
-
-def _is_of_shape(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and node.attr in OF_SHAPE
+            tests = (each for each in descendants(one.test) if isinstance(each, ast.Compare))
+            orders = (each for each in tests if all(isinstance(op, _ORDERS) for op in each.ops))
+            values = (each for each in orders if not _OF_SHAPE.search(ast.unparse(each)))
+            yield from (each for each in values if any(read.id in names for read in loads(each)))
 
 
 def _is_returned(function: ast.AST, statement: ast.stmt, given: set[str]) -> bool:
@@ -326,20 +323,10 @@ def _calls(node: ast.AST, *names: str) -> bool:
 
 def check_power(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where a bound is proposed for a power under a logarithm: it underflows, and the multiple does not."""
-    match node:
-        case (
-            ast.BinOp(op=ast.Pow(), right=exponent)
-            | ast.Call(func=ast.Attribute(attr="pow"), args=[*_, exponent])
-        ):
-            is_open = not is_number(exponent)
-        case _:
-            return
+    power = power_of(node)
     above = [link.parent for link in tree.ancestors(node)][:2]
-    if (
-        is_open
-        and any(_calls(one, "log", "log2", "log10") for one in above)
-        and ".clamp" in proposal.template
-    ):
+    is_logged = any(_calls(one, "log", "log2", "log10") for one in above)
+    if power is not None and not is_number(power[1]) and is_logged and ".clamp" in proposal.template:
         raise Withheld(f"write the logarithm of `{ast.unparse(node)}` as a multiple of that of its base")
 
 
@@ -423,10 +410,7 @@ def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 
 def _means_of_rows(tree: Tree, node: ast.expr) -> Iterator[ast.Call]:
     """The means over the rows that were selected, which an expression is computed of, as `picked.mean(0)`."""
-    function, made = function_of(tree, node), [node]
-    for part in made:
-        given = (definition(tree, one) for one in loads(part))
-        made += [one.value for one in given if one is not None and one.value not in made]
+    function, made = function_of(tree, node), set(idle.parts_of(tree, node))
     for one in descendants(function) if function is not None else ():
         if not isinstance(one, ast.Call) or called_name(one) not in _MEANS:
             continue

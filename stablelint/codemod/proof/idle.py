@@ -1,0 +1,76 @@
+"""Bounds that would be idle, or hide what they do not cure: each raises Withheld with what stands against it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from stablelint.codemod.flow.definition import binds, definition, function_of
+from stablelint.codemod.flow.nodes import is_number, loads
+from stablelint.codemod.text.locate import Tree
+from stablelint.codemod.withheld import Withheld
+from stablelint.diagnostic import Proposal
+from stablelint.syntax.names import called_name
+from stablelint.syntax.operations import having
+from stablelint.syntax.walk import descendants, functions_below, nodes_below
+
+_LOGARITHMS = ("log", "log2", "log10")
+_CAUGHT = ("Exception", "BaseException", "ArithmeticError", "ZeroDivisionError")
+_EXPONENTIALS = having("exponential")
+
+
+def check_log_of_quotient(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """The logarithm of a quotient is infinite where what is divided is 0, too; that of ``1 / x`` may be meant to be."""
+    match tree.link(node).parent:
+        case ast.BinOp(left=left, op=ast.Div(), right=right) as quotient if right is node:
+            above = tree.link(quotient).parent
+        case _:
+            return
+    call = tree.link(above).parent if isinstance(above, ast.Attribute) else above
+    if not isinstance(call, ast.Call) or called_name(call) not in _LOGARITHMS:
+        return
+    text = ast.unparse(node)
+    if " == 0, 1)" in proposal.template or any(
+        called_name(one) in _EXPONENTIALS for one in parts_of(tree, left)
+    ):
+        raise Withheld(f"where `{text}` is 0 what it divides may be, and the logarithm is -inf all the same")
+    if is_number(left):
+        raise Withheld(f"`{ast.unparse(call)}` is infinite by its meaning where `{text}` is 0")
+
+
+def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """A division of Python's numbers raises, and who catches that has seen to it."""
+    own = getattr(function_of(tree, node), "name", None)
+    for block in nodes_below(tree.module, ast.Try) if proposal.template.startswith(("max($", "($")) else ():
+        named = [one for each in block.handlers for one in descendants(each.type or ast.Name("Exception"))]
+        if not any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in named):
+            continue
+        body = [one for statement in block.body for one in descendants(statement)]
+        called = {called_name(one) for one in body if isinstance(one, ast.Call)}
+        within = [one for one in functions_below(tree.module) if one.name in called]
+        called |= {called_name(one) for each in within for one in nodes_below(each, ast.Call)}
+        if node in body or own in called:
+            raise Withheld(f"line {block.lineno} sees to the error that a division by 0 raises")
+
+
+def check_masked_maximum(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """A sum of exponentials below the largest is 0 where a mask takes that one out of it: all others underflow."""
+    above = [link.parent for link in tree.ancestors(node)][:2]
+    is_logged = any(isinstance(one, ast.Call) and called_name(one) in _LOGARITHMS for one in above)
+    parts = list(parts_of(tree, node)) if is_logged and ".clamp_min(" in proposal.template else []
+    products = (one for one in parts if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult))
+    masked = (one for one in products if {*map(called_name, (one.left, one.right))} & _EXPONENTIALS)
+    for one in masked if any(called_name(one) in ("max", "amax") for one in parts) else ():
+        text = ast.unparse(one)
+        raise Withheld(f"the largest exponent may be one that `{text}` leaves out: mask before its maximum")
+
+
+def parts_of(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:
+    """The parts of an expression, of what its names were given last, or of what gave several, and so on."""
+    made, given = [node], nodes_below(function_of(tree, node) or tree.module, ast.Assign)
+    for whole in made:
+        yield from (one for one in descendants(whole) if isinstance(one, ast.expr))
+        for name in loads(whole):
+            last = definition(tree, name)
+            unpacked = (one for one in given if isinstance(one.targets[0], ast.Tuple) and binds(one, name.id))
+            made += [one.value for one in ([last] if last else unpacked) if one.value not in made]

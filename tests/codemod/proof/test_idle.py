@@ -1,0 +1,82 @@
+import pytest
+
+from stablelint.diagnostic import Binding
+from tests.codemod.support import proposal, rewritten, span_of, withheld
+
+FLOOR = "$x.clamp_min(1e-19)"
+UNION = "$x.masked_fill($x == 0, 1)"
+
+
+def _function(body: str) -> str:
+    return f"import torch\n\n\ndef f(a, b, c, eps):\n    {body}\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "template", "why"),
+    [
+        ("return torch.log(a / b.sum())", UNION, "-inf all the same"),
+        ("return -(a / b.sum()).log()", UNION, "-inf all the same"),
+        ("p = torch.cat([torch.exp(a)])\n    return torch.log(p / b.sum())", FLOOR, "-inf all the same"),
+        ("return 10 * torch.log10(1 / b.sum())", FLOOR, "infinite by its meaning"),
+        ("return torch.log(a / b.sum())", FLOOR, None),
+        ("return torch.log(a / b.sum() + 1)", UNION, None),
+    ],
+)
+def test_a_quotient_whose_logarithm_stays_infinite_gets_no_bound(
+    body: str, template: str, why: str | None
+) -> None:
+    source = _function(body)
+    change = proposal(source, "b.sum()", template, x="b.sum()")
+    if why is None:
+        assert rewritten(source, change) != source
+    else:
+        assert why in withheld(source, change)
+
+
+CAUGHT = """
+def rate(total, n):
+    return total / n
+
+
+def read(path):
+    return rate(open(path), len(path))
+
+
+def load(path):
+    try:
+        return read(path)
+    except {kind}:
+        return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_caught"),
+    [("Exception as e", True), ("(KeyError, ZeroDivisionError)", True), ("OSError", False)],
+)
+def test_a_division_of_numbers_whose_error_is_caught_stays_as_it_is(kind: str, is_caught: bool) -> None:
+    source = CAUGHT.format(kind=kind)
+    at = Binding("n", span_of(source, "n", start=source.index("/ n") + 2))
+    change = proposal(source, "n", "($x or 1)", occurrence=source[: source.index("/ n")].count("n"), x=at)
+    if is_caught:
+        assert "sees to the error" in withheld(source, change)
+    else:
+        assert "total / (n or 1)" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_wrong"),
+    [
+        ("m, _ = a.max(1, keepdim=True)\n    e = torch.exp(a - m.detach()) * b", True),
+        ("m = a.amax(1, keepdim=True)\n    e = torch.exp(a - m) * b", True),
+        ("e = torch.exp(a) * b", False),
+        ("m = a.amax(1, keepdim=True)\n    e = torch.exp(a - m)", False),
+    ],
+)
+def test_a_mask_behind_the_largest_exponent_is_not_mended_by_a_bound(body: str, is_wrong: bool) -> None:
+    source = _function(f"{body}\n    return torch.log(e.sum(1))")
+    change = proposal(source, "e.sum(1)", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="e.sum(1)")
+    if is_wrong:
+        assert "mask before its maximum" in withheld(source, change)
+    else:
+        assert "clamp_min" in rewritten(source, change)
