@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import inspect
 import operator
 from collections import UserDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from types import MemberDescriptorType
+from types import MemberDescriptorType, ModuleType
 from typing import Any
 
 import torch
@@ -25,6 +26,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
     ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
 }  # fmt: skip
+_DEPTH = 2  # of configurations in configurations
 _MOST_PICKED = 1 << 24  # elements of a tensor of which an index picks some
 _PLAIN_INDEX = (int, slice, type(None), type(...), torch.Tensor)
 _CONTAINERS = (list, tuple, dict, torch.Size, nn.Sequential, nn.ModuleList, nn.ModuleDict)
@@ -147,6 +149,31 @@ def given_by_name(call: ast.Call, names: dict[str, Any], called: Any = UNKNOWN) 
         return named
     placed = [one.name for one in taken if one.kind is not one.VAR_POSITIONAL]
     return {**dict(zip(placed, call.args, strict=False)), **named}
+
+
+def entries(held: object) -> Mapping[str, Any]:
+    """What a configuration holds, by name."""
+    if isinstance(held, dict):
+        return {key: one for key, one in held.items() if isinstance(key, str)}
+    if dataclasses.is_dataclass(held) and not isinstance(held, type):
+        return {one.name: getattr(held, one.name, None) for one in dataclasses.fields(held) if one.init}
+    plain = isinstance(held, nn.Module | torch.Tensor | ModuleType | type) or callable(held)
+    return {} if plain else getattr(held, "__dict__", {})
+
+
+def called_so(name: str, value: object, scope: Mapping[str, Any]) -> Iterator[ast.expr]:
+    """What has a value in a scope and is called as an argument is, or further: `cfg["teacher_hidden"]` for `hidden`."""
+    found, wanted = list[tuple[bool, str]](), {*name.split("_")}
+    waiting = [
+        (key, key, held, 0) for key, held in [*scope.items()][::-1] if key[:1] != "_"
+    ]  # local ones first
+    for text, key, held, depth in waiting:
+        if type(held) is type(value) and held == value and wanted <= {*key.split("_")}:
+            found.append((key != name, text))
+        inner = entries(held) if depth < _DEPTH else {}
+        way = "{}[{!r}]" if isinstance(held, dict) else "{}.{}"
+        waiting += [(way.format(text, one), one, each, depth + 1) for one, each in inner.items()]
+    yield from (ast.parse(text, mode="eval").body for _, text in sorted(found, key=operator.itemgetter(0)))
 
 
 def member(name: str, path: str) -> str:

@@ -690,7 +690,7 @@ Masked()(torch.zeros(2, 4, 4, device="meta"))
         TRAIN + "model.load_state_dict({'head': torch.ones(3)})\n",
         "state",
         ("Sequential needs 0.weight, 0.bias, 2.weight and 1 more", "the state holds head"),
-        "build the model that was saved",
+        "build the model as it was when it was saved",
     ),
     Crash(
         "a state of another optimizer",

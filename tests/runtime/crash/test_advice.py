@@ -14,6 +14,10 @@ WIDTH = (
     HEAD + NET + "        self.a, self.b = nn.Linear(3, width), nn.Linear(width, 2)\n"
     "teacher, student = Net(8), Net(4)\nsaved = teacher.state_dict()\n"
 )
+SIZED = (
+    HEAD + NET + "        self.a, self.b = nn.Linear(3, width), nn.Linear(width, 2)\n"
+    "CFG = {'big': {'width': 8}, 'small': {'width': 4}}\n"
+)
 KEPT = HEAD + "g = torch.ones(3, requires_grad=True).sigmoid()\nh = g * g\n"
 UP = (
     HEAD + NET + "        self.up = nn.ConvTranspose2d(4, 2, 2, 2)\n        self.conv = nn.Conv2d(4, 2, 1)\n"
@@ -29,14 +33,32 @@ CASES = (
     (TRAIN + "import numpy as np\ny = model(inputs)\nnp.asarray(y)", "y.detach() passes", ("np.detach",)),
     (WIDTH + "student.load_state_dict(saved)", "Net(8) in line 9 passes", ("strict", "build the model")),
     (
+        SIZED + "def build(role):\n    part = CFG[role]\n    return Net(CFG['small']['width'])\n"
+        "def load(state):\n    net = build('big')\n    net.load_state_dict(state)\nload(Net(8).state_dict())",
+        "Net(part['width']) in line 12 passes",
+        ("Net(8)",),
+    ),
+    (
+        SIZED + "del CFG\ndef load(state, cfg):\n    net = Net(4)\n    net.load_state_dict(state)\n"
+        "load(Net(8).state_dict(), {'net_width': 8})",
+        "Net(cfg['net_width']) in line 12 passes",
+        ("Net(8)",),
+    ),
+    (
+        SIZED + "def build(width):\n    return Net(width)\ndef load(state, width=8):\n    net = build(4)\n"
+        "    net.load_state_dict(state)\nload(Net(8).state_dict())",
+        "build(width) in line 13 passes",
+        ("Net(8)",),
+    ),
+    (
         WIDTH
         + "def sized(width):\n    return nn.Sequential(nn.Linear(3, width))\nsized(4).load_state_dict(saved)",
-        "build the model that was saved",
+        "build the model as it was when it was saved",
         ("passes",),
     ),
     (
         TRAIN + "state = {f'enc.{i}.w': torch.ones(1) for i in range(4)}\nmodel.load_state_dict(state)",
-        "build the model that was saved",
+        "build the model as it was when it was saved",
         ("strict",),
     ),
     (

@@ -69,11 +69,15 @@ def state(scene: Scene, match: re.Match[str]) -> Explanation | None:
     because += [f"the state holds {_some(unexpected)}, which {match[1]} has not"] if unexpected else []
     like, same = _of_the_same(scene, given)
     edits, places = rebuilt(scene, frame, given, like)
-    advice = "build the model that was saved"
+    advice = ["build the model as it was when it was saved"]
     if 2 * len(unexpected) < len(given):  # else hardly anything would be loaded
-        advice += "; load_state_dict(…, strict=False) leaves these as they are"
-    summary, other = f"the state is one of another {match[1]}", (*places, *same)
-    return Explanation("state", summary, tuple(because), tuple(edits) or (advice,), other=other)
+        left = f"{_some(missing)} as made, not as saved" if missing else f"{_some(unexpected)} out"
+        advice.append(f"load_state_dict(…, strict=False), if that may leave {left}")
+    summary, other = (
+        f"the state is one of a {match[1]} that was made otherwise",
+        (*places, *_made(scene, frame), *same),
+    )
+    return Explanation("state", summary, tuple(because), tuple(edits or advice), other=other)
 
 
 @explains(r"loaded state dict (contains a parameter group|has a different number of parameter groups)")

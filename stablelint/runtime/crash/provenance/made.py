@@ -14,7 +14,7 @@ from stablelint.runtime.crash.scene import models_of
 from stablelint.runtime.program.frames import resolve, site_of, user_frames
 from stablelint.runtime.program.location import Location
 
-_MOST_CALLS = 4
+_MOST_CALLS = 6
 Places = tuple[Location, ...]  # calls of the program that led to one another, the innermost first
 
 

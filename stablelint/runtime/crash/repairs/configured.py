@@ -7,15 +7,11 @@ import copy
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from types import ModuleType
 from typing import Any
 
-import torch
-from torch import nn
-
-from stablelint.runtime.crash.expression import given_by_name
+from stablelint.runtime.crash.expression import entries, given_by_name
 from stablelint.runtime.crash.provenance.scopes import Scope, makes
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import before, by_edit
@@ -25,16 +21,6 @@ from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.program.location import Location
 
 Path = tuple[str, ...]  # the names of an entry and of what holds it, the outermost first
-_PLAIN = (nn.Module, torch.Tensor, ModuleType, type)
-
-
-def entries(held: object) -> Mapping[str, Any]:
-    """What a configuration holds, by name."""
-    if isinstance(held, dict):
-        return {key: one for key, one in held.items() if isinstance(key, str)}
-    if dataclasses.is_dataclass(held) and not isinstance(held, type):
-        return {one.name: getattr(held, one.name, None) for one in dataclasses.fields(held) if one.init}
-    return {} if isinstance(held, _PLAIN) or callable(held) else getattr(held, "__dict__", {})
 
 
 def entry(held: object, path: Path) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from torch import nn
 
 from stablelint.runtime.crash.deduced import deduced
-from stablelint.runtime.crash.expression import UNKNOWN, given_by_name
+from stablelint.runtime.crash.expression import UNKNOWN, called_so, entries, given_by_name, value_of
 from stablelint.runtime.crash.layers import outermost
 from stablelint.runtime.crash.provenance.history import history, makers
 from stablelint.runtime.crash.provenance.made import Places, modules_of
@@ -25,12 +26,14 @@ from stablelint.runtime.crash.repairs.remade import settings_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax.names import names_in
 
 FACTORS = (2, 3, 4)
 _MOST = 16  # operations before an operand
 _Change = tuple[ast.expr | None, Any, Any]  # an argument as it is written, its value, and what that is to be
+_Named = tuple[str, Any, Any]  # an argument by its name, its value, and what that is to be
 _Told = tuple[str, Edit]  # how an edit is told, which may be a part of a call
 
 
@@ -78,7 +81,7 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
             give(anew, given_by_name(anew, {}, type(layer)), name, handed_on)
         yield ast.unparse(anew), Edit.of(call, places[0].filename, ast.unparse(anew))
     for name, value in setting.changed if len(setting.changed) == 1 else ():
-        yield from around([(given.get(name), before.get(name), value)], places)
+        yield from around(scene, [(given.get(name), before.get(name), value)], places)
 
 
 def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value: Any) -> Iterator[_Told]:
@@ -98,7 +101,7 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
     names = {**scope.names, **given}
     for name, size in product(given, sizes):
         if given[name] != size and deduced(whole, {**names, name: size}) == value:
-            yield from around([(ast.Name(name), given[name], size)], places)
+            yield from around(scene, [(ast.Name(name), given[name], size)], places)
     for number, size in product(sorted({*re.findall(r"\b\d+\b", ast.unparse(node))}), sizes):
         text = re.sub(rf"\b{number}\b", str(size), ast.unparse(node))
         other = ast.parse(text, mode="eval").body
@@ -129,7 +132,50 @@ def handed(function: ast.FunctionDef, call: ast.expr | None) -> dict[str, ast.ex
     return dict(zip(taken, call.args, strict=False)) | named
 
 
-def around(changes: list[_Change], places: Places) -> Iterator[_Told]:
+def names_at(scene: Scene, places: Places) -> dict[str, Any]:
+    """The names around the call at the first place, as far as a frame, or what led there, tells their values."""
+    function = function_at(places[0])
+    for frame in (one for one in reversed(scene.frames) if one.mine):
+        if function_at(resolve(frame.site)) is function and frame.site.code.co_filename == places[0].filename:
+            return frame.names
+    names, outer = (
+        dict(scene.globals_of(places[0].filename)),
+        expression_at(places[1]) if places[1:] else None,
+    )
+    if isinstance(function, ast.FunctionDef) and isinstance(outer, ast.Call):
+        around = names_at(scene, places[1:])
+        taken = {one.arg: default_in(function, one.arg) for one in function.args.args}
+        given = {**taken, **handed(function, outer)}
+        names |= {name: value_of(one, around) for name, one in given.items() if one is not None}
+        for one in (value_of(each.value, around) for each in outer.keywords if each.arg is None):
+            names |= entries(one)
+        for made in (
+            one for one in function.body if isinstance(one, ast.Assign) and one.lineno < places[0].row
+        ):
+            names |= {
+                one.id: value_of(made.value, names) for one in made.targets if isinstance(one, ast.Name)
+            }
+    return {name: one for name, one in names.items() if one is not UNKNOWN}
+
+
+def with_others(
+    call: ast.Call,
+    taken: Callable[[ast.Call], dict[str, ast.expr]],
+    changes: list[_Named],
+    names: dict[str, Any],
+) -> Iterator[ast.Call]:
+    """A call with other values for its arguments: as they are called there, and as numbers."""
+    given = taken(call)
+    there = [next(called_so(name, value, names), None) for name, _, value in changes]
+    plain = [written(given.get(name, ast.Constant(before)), before, value) for name, before, value in changes]
+    for values in (there, plain) if any(there) else (plain,):
+        anew = copy.deepcopy(call)
+        for (name, *_), one, number in zip(changes, values, plain, strict=True):
+            give(anew, taken(anew), name, one or number)
+        yield anew
+
+
+def around(scene: Scene, changes: list[_Change], places: Places) -> Iterator[_Told]:
     """Edits of what the function around a call was given for arguments of that call, and so on outwards."""
     function, outer = function_at(places[0]), expression_at(places[1]) if len(places) > 1 else None
     names = [(one.id, *rest) for one, *rest in changes if isinstance(one, ast.Name)]
@@ -137,13 +183,10 @@ def around(changes: list[_Change], places: Places) -> Iterator[_Told]:
         return
     given, defaults = handed(function, outer), {name: default_in(function, name) for name, *_ in names}
     if isinstance(outer, ast.Call) and all(name in given or defaults[name] is not None for name in defaults):
-        anew = copy.deepcopy(outer)
-        for name, before, value in names:
-            there = written(given.get(name, ast.Constant(before)), before, value)
-            give(anew, handed(function, anew), name, there)
-        yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
+        for anew in with_others(outer, partial(handed, function), names, names_at(scene, places[1:])):
+            yield ast.unparse(anew), Edit.of(outer, places[1].filename, ast.unparse(anew))
     if {*defaults} <= {*given}:
-        yield from around([(given[name], *rest) for name, *rest in names], places[1:])
+        yield from around(scene, [(given[name], *rest) for name, *rest in names], places[1:])
     for name, _, value in names if len(names) == 1 else ():
         if name not in given and (default := defaults[name]) is not None:
             yield f"{name}={value!r}", Edit.of(default, places[0].filename, repr(value))

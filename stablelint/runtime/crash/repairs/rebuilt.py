@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import ast
-import copy
 import inspect
 import math
 import os
 import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import dropwhile
 from typing import Any
 
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, value_of
+from stablelint.runtime.crash.expression import UNKNOWN, entries, given_by_name, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.history import makers
-from stablelint.runtime.crash.provenance.scopes import Scope, makes, value_in
-from stablelint.runtime.crash.repairs.configured import Configured, Path, entries, with_entry
-from stablelint.runtime.crash.repairs.constructors import around, give
+from stablelint.runtime.crash.provenance.made import Places
+from stablelint.runtime.crash.provenance.scopes import Scope, makes, none_given, value_in
+from stablelint.runtime.crash.repairs.configured import Configured, Path, with_entry
+from stablelint.runtime.crash.repairs.constructors import around, give, names_at, with_others
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import by_edit, likely
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.source import expression_at
 from stablelint.runtime.process.confined import confine
 from stablelint.runtime.process.copies import can_copy, said_by_copy
+from stablelint.runtime.program.frames import compile_calmly, parse_file
 from stablelint.runtime.program.location import Location
 
 _SECONDS = 4.0  # for all models that are built
@@ -47,28 +50,59 @@ def rebuilt(
     An argument is written as in the call of a model that is like it, where that gives the same here.
     """
     whole, wanted = frame.names["self"] if frame is not None else nn.Module(), shapes_of(state)
-    call, scope = scene.origins.maker(whole) or (None, None)
-    if not isinstance(call, ast.Call) or scope is None or not makes(call, scope, type(whole)):
+    call, scope = _maker(scene, whole) or (None, None)
+    if call is None or scope is None:
         return [], []
     kind, given = type(whole), _arguments(call, scope, type(whole))
     said = said_by_copy(lambda: pickle.dumps(_fitting(kind, given, wanted)), _SECONDS) if can_copy() else b""
     changed: dict[Path, int] = pickle.loads(said) if said else {}
     if (found := _configured(scene, call, scope, given, changed)) is not None:
         return next(filter(None, (likely(scene, [one]) for one in found.ways())), []), [*found.origins()]
-    anew, (other, _) = copy.deepcopy(call), scene.origins.maker(like) or (None, None)
+    other, _ = scene.origins.maker(like) or (None, None)
     taken = given_by_name(other, scope.names, kind) if isinstance(other, ast.Call) else {}
-    for (name, *_), value in changed.items():
-        text = taken.get(name, call)
-        same = value_of(text, scope.names) == value
-        give(anew, given_by_name(anew, scope.names, kind), name, text if same else ast.Constant(value))
-    edits = [by_edit(scene, Edit.of(call, scope.code.co_filename, ast.unparse(anew)))] if changed else []
-    nodes, calls = given_by_name(call, scope.names, kind), makers(scene).get(id(whole), ())[1:]
-    pairs = [(nodes.get(name), given[name], value) for (name, *_), value in changed.items()]
-    outer = [replace(by_edit(scene, one), text=text) for text, one in (around(pairs, calls) if calls else ())]
-    tried = (likely(scene, [one]) for one in (*outer, *edits))
-    told = next(filter(None, tried), [])
+    alike = {
+        name: one
+        for (name, *_), value in changed.items()
+        if value_of(one := taken.get(name, call), scope.names) == value
+    }
+    nodes, calls = given_by_name(call, scope.names, kind), _calls(scene, whole)
+    changes = [(name, given[name], value) for (name, *_), value in changed.items()]
+    outer = around(scene, [(nodes.get(name), *rest) for name, *rest in changes], calls) if calls else ()
+    ways = [replace(by_edit(scene, one), text=text) for text, one in outer]
+    for anew in (
+        with_others(call, lambda one: given_by_name(one, scope.names, kind), changes, scope.names)
+        if changed
+        else ()
+    ):
+        for name, one in alike.items():
+            give(anew, given_by_name(anew, scope.names, kind), name, one)
+        ways.append(by_edit(scene, Edit.of(call, scope.code.co_filename, ast.unparse(anew))))
+    told = next(filter(None, (likely(scene, [one]) for one in ways)), [])
     places = [(one, at) for one, *_ in changed for at in scene.origins.of_setting(whole, one)[-1:]]
+    places = places or [
+        (name, scope.at(nodes[name]))
+        for name, *_ in changes
+        if not isinstance(nodes.get(name), ast.Constant | None)
+    ]
     return told, [(f"{name} is {given[name]} from here", at) for name, at in places]
+
+
+def _calls(scene: Scene, whole: nn.Module) -> Places:
+    """The calls that led to a model, the innermost first: without those of constructors that its own constructor makes."""
+    return (*dropwhile(lambda one: ".__init__(" in one.expression, makers(scene).get(id(whole), ())),)
+
+
+def _maker(scene: Scene, whole: nn.Module) -> tuple[ast.Call, Scope] | None:
+    """The call of the class of a model that made it, which may stand in a function, and the scope there."""
+    call, scope = scene.origins.maker(whole) or (None, None)
+    places = _calls(scene, whole)
+    inner, tree = (expression_at(places[0]), parse_file(places[0].filename)) if places else (None, None)
+    if isinstance(inner, ast.Call) and tree is not None:
+        given = scope.argument if scope is not None and inner is call else none_given
+        code = compile_calmly(tree, places[0].filename)
+        return inner, Scope(code, names_at(scene, places), places[0].row, given)
+    known = isinstance(call, ast.Call) and scope is not None and makes(call, scope, type(whole))
+    return (call, scope) if known and isinstance(call, ast.Call) and scope is not None else None
 
 
 def _configured(
