@@ -207,6 +207,8 @@ def name_for(tree: ast.expr) -> str:
 
 
 def _name_of_call(call: ast.Call) -> str:
+    if isinstance(call.func, ast.Call):  # of an object that is made for it
+        return "losses" if _last_name(call.func.func).endswith("Loss") else "output"
     function = _last_name(call.func)
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if root_name(call.func) == "torch" and function in VIEWS and call.args:
@@ -222,10 +224,12 @@ def _name_of_call(call: ast.Call) -> str:
         subject = _last_name(call.args[0]) if call.args and function not in _RESULTS else ""
     elif function in _SELECTIONS:
         subject = ""
+    is_square = function == "square" or [ast.unparse(one) for one in call.args[-1:]] == ["2"]
+    if not subject and is_square and function == "pow":
+        return "squares"
     if not subject:
         return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
     function = "cast" if function in ("to", "type") else function
-    is_square = function == "square" or [ast.unparse(one) for one in call.args] == ["2"]
     return f"{subject}_{'squared' if is_square and function in ('pow', 'square') else function}".lower()
 
 

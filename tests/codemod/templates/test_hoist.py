@@ -40,3 +40,21 @@ def test_what_the_next_statement_alone_reads_has_the_same_name_every_time() -> N
 )
 def test_a_name_that_something_else_may_read_is_not_given_anew(before: str) -> None:
     assert "selected" not in names(before)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("torch.pow(c - many, 2)", "squares"),
+        ("(c - many).pow(2)", "squares"),
+        ("sample.pow(2)", "sample_squared"),
+        ("torch.pow(c - many, 3)", "power"),
+        ("torch.nn.BCELoss(reduction='none')(sample, many)[c]", "losses"),
+        ("torch.nn.Linear(2, 2)(sample)", "output"),
+    ],
+)
+def test_a_value_is_called_what_it_is(value: str, name: str) -> None:
+    source = f"import torch\n\n\ndef f(sample, c, many):\n    return torch.mean({value})\n"
+    assert f"    {name} = {value}\n" in rewritten(
+        source, proposal(source, f"torch.mean({value})", MEAN, b=value)
+    )
