@@ -58,7 +58,7 @@ _LOG_FORMS = {"softmax": "log_softmax", "sigmoid": "logsigmoid"}
 # What makes tensors of something else; tensors are not made into such anew.
 _MAKES_TENSORS = frozenset("from_numpy tensor as_tensor Tensor FloatTensor DoubleTensor LongTensor".split())
 _ONLY_OF_ARRAYS = frozenset("astype copy transpose reshape squeeze max min sum mean std var clip".split())
-_OF_TABLES = frozenset(("loc", "iloc"))
+_OF_TABLES = frozenset(("loc", "iloc", "groupby", "iterrows"))
 _FILLED, _LIKE = having("filled", "blank"), having("like")
 # What takes one dimension, or at least one, although sums and means take several, none and all.
 _DIMENSION = re.compile(
@@ -284,8 +284,10 @@ def _nodes_of(site: Site) -> Iterator[ast.AST | None]:
 
 @remembered
 def _held_arrays(module: ModuleInfo) -> frozenset[str]:
-    """The attributes of `self` that a method, whichever, fills with what a package of arrays or tables makes."""
-    found: set[str] = set()
+    """The attributes of `self` that a method, whichever, fills with what a package of arrays or tables makes, or asks for what
+    tables have."""
+    asked = (one for one in nodes_below(module.source.tree, ast.Attribute) if one.attr in _OF_TABLES)
+    found = {spelled(one.value) for one in asked if is_of_self(one.value)}
     for node in nodes_below(module.source.tree, ast.Assign):
         root = spelled(node.value.func).partition(".")[0] if isinstance(node.value, ast.Call) else ""
         if module.imports.get(root, "").partition(".")[0] in (*_ARRAYS, *_TABLES):

@@ -860,6 +860,25 @@ def test_a_file_for_an_older_torch_gets_no_function_that_it_may_lack() -> None:
     assert fixes(older)["SL102"] == ("(x == y).sum().clamp_min(1)",)
 
 
+@pytest.mark.parametrize("asks", ["self.table.iloc[0]", "self.table.groupby('label')"])
+def test_what_any_method_asks_as_a_table_is_no_tensor(asks: str) -> None:
+    written = fixes(f"""
+        from tables import read
+
+        class Rows:
+            def __init__(self, file):
+                self.table = read(file)
+
+            def first(self):
+                return {asks}
+
+            def balance(self):
+                mean = self.table["label"].mean()
+                return torch.tensor([1, (1 - mean) / mean])
+        """)
+    assert not any(isinstance(one, tuple) for one in written.values())
+
+
 @pytest.mark.parametrize("taken", ["self.table[self.label]", "self.table[self.label].dropna()", "self.table"])
 def test_what_any_method_keeps_as_a_table_is_no_tensor(taken: str) -> None:
     written = fixes(f"""
