@@ -284,8 +284,7 @@ def _nodes_of(site: Site) -> Iterator[ast.AST | None]:
 
 @remembered
 def _held_arrays(module: ModuleInfo) -> frozenset[str]:
-    """The attributes of `self` that a method, whichever, fills with what a package of arrays or tables makes, or asks for what
-    tables have."""
+    """The attributes of `self` that a method fills with what a package of arrays or tables makes, or asks as a table."""
     asked = (one for one in nodes_below(module.source.tree, ast.Attribute) if one.attr in _OF_TABLES)
     found = {spelled(one.value) for one in asked if is_of_self(one.value)}
     for node in nodes_below(module.source.tree, ast.Assign):

@@ -70,11 +70,9 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
     operand = None if proposal.template.startswith("max(") else operand_of_clamp(bounded, node)
     if operand is None or _sides(bounded.template) != {"min"} or role_of(tree, node) != "div":
         return proposal, node
-    power = power_of(node)
-    if power is not None and _is_count(tree, power[0]):
-        return _counted(moved(tree, bounded, operand, power[0]), operand, power[0]), power[0]
-    if _is_count(tree, node):
-        return _counted(bounded, operand, node), node
+    base = (power_of(node) or [node])[0]
+    if _is_count(tree, base):
+        return _counted(moved(tree, bounded, operand, base), operand, base), base
     summed = _summed(tree, node)
     if summed is None:
         called = title(node)

@@ -199,9 +199,11 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
         return None
     roots = (applied(tree, one, "sqrt") or one for one in _read(tree, value))
     divisors = [one for root in roots for one in _read(tree, root)]
-    divides = all(role_of(tree, one) in (*QUOTIENTS, "log") for one in divisors)
+    roles = {role_of(tree, one) for one in divisors}
     is_unit = any(_is_of_difference(tree, one) or _is_of_own(tree, one, spread) for one in divisors)
-    return spread if divides and is_unit else None
+    if None in roles and given is not None:  # others see it as it is
+        roles, spread = roles - {None}, node
+    return spread if roles <= {*QUOTIENTS, "log"} and is_unit else None
 
 
 def _is_part_of_deviation(tree: Tree, node: ast.expr) -> bool:
@@ -457,11 +459,11 @@ def _exponentials(tree: Tree, node: ast.expr) -> list[ast.expr]:
 
 def _read(tree: Tree, made: ast.expr) -> list[ast.expr]:
     """A value, or the places that read the name which it is given, behind its own."""
-    above, function = tree.link(made).parent, function_of(tree, made)
-    if not isinstance(above, ast.Assign) or function is None:
+    above = tree.link(made).parent
+    if not isinstance(above, ast.Assign):
         return [made]
     names = [one.id for one in above.targets if isinstance(one, ast.Name)]
-    return [one for name in names for one in readers(function, name)]
+    return [one for name in names for one in readers(scope_of(tree, made), name)]
 
 
 def _is_cut_off(tree: Tree, node: ast.expr) -> bool:

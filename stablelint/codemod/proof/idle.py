@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.nodes import is_number, loads
+from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
@@ -21,11 +22,10 @@ _EXPONENTIALS = having("exponential")
 
 def check_log_of_quotient(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """The logarithm of a quotient is infinite where what is divided is 0, too; that of ``1 / x`` may be meant to be."""
-    match tree.link(node).parent:
-        case ast.BinOp(left=left, op=ast.Div(), right=right) as quotient if right is node:
-            above = tree.link(quotient).parent
-        case _:
-            return
+    quotient = tree.link(node).parent
+    if not isinstance(quotient, ast.BinOp) or not isinstance(quotient.op, ast.Div) or quotient.left is node:
+        return
+    left, above = quotient.left, tree.link(quotient).parent
     call = tree.link(above).parent if isinstance(above, ast.Attribute) else above
     if not isinstance(call, ast.Call) or called_name(call) not in _LOGARITHMS:
         return
@@ -39,9 +39,15 @@ def check_log_of_quotient(tree: Tree, proposal: Proposal, node: ast.expr) -> Non
 
 
 def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """A division of Python's numbers raises, and who catches that has seen to it."""
-    own = getattr(function_of(tree, node), "name", None)
-    for block in nodes_below(tree.module, ast.Try) if proposal.template.startswith(("max($", "($")) else ():
+    """A division of Python's numbers raises: who catches that has seen to it, and what divides by it again would raise."""
+    if not proposal.template.startswith(("max($", "($")):
+        return
+    for other in nodes_below(tree.module, ast.BinOp) if isinstance(node, ast.Attribute) else ():
+        if isinstance(other.op, ast.Div) and other.right is not node and same(other.right, node):
+            raise Withheld(
+                f"line {other.lineno} divides by `{ast.unparse(node)}`, too: bound it where it is set"
+            )
+    for block in nodes_below(tree.module, ast.Try):
         named = [one for each in block.handlers for one in descendants(each.type or ast.Name("Exception"))]
         if not any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in named):
             continue
@@ -49,7 +55,7 @@ def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         called = {called_name(one) for one in body if isinstance(one, ast.Call)}
         within = [one for one in functions_below(tree.module) if one.name in called]
         called |= {called_name(one) for each in within for one in nodes_below(each, ast.Call)}
-        if node in body or own in called:
+        if node in body or getattr(function_of(tree, node), "name", None) in called:
             raise Withheld(f"line {block.lineno} sees to the error that a division by 0 raises")
 
 

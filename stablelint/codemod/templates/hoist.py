@@ -225,9 +225,8 @@ def _name_of_call(call: ast.Call) -> str:
     elif function in _SELECTIONS:
         subject = ""
     is_square = function == "square" or [ast.unparse(one) for one in call.args[-1:]] == ["2"]
-    if not subject and is_square and function == "pow":
-        return "squares"
     if not subject:
+        function = "square" if is_square and function == "pow" else function
         return _RESULTS.get(function, f"{function}_value" if function else "value").lower()
     function = "cast" if function in ("to", "type") else function
     return f"{subject}_{'squared' if is_square and function in ('pow', 'square') else function}".lower()

@@ -295,10 +295,12 @@ def _only_evaluates(root: ast.AST, models: frozenset[str], last: tuple[int, int]
             return False
         if mode_of(call) == "train" and start(call) < last:
             return False
-        if not run and (
-            any(spelled(one) in models for one in arguments(call)) or _is_of_base(call, models, review.module)
-        ):
-            return False  # it may train what it is given
+        given = {spelled(one) for one in arguments(call)} & models
+        is_held = spelled(call.func) in models or bound_anywhere(
+            spelled(call.func), review.module.source.tree
+        )
+        if not run and (given or (subject(call) == "self" and not is_held)):
+            return False  # it may train what it is given, or what its object has
     return True
 
 
@@ -323,13 +325,6 @@ def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
     """The expressions of the model whose mode a call sets: `model` and `net` of `net = model.eval()`."""
     above = parents(root).get(call)
     return {subject(call), *(assigned(above)[0] if above is not None else ())}
-
-
-def _is_of_base(call: ast.Call, models: frozenset[str], module: ModuleInfo) -> bool:
-    """Whether a method of `self`, which has one of the models, is one that the file neither defines nor binds."""
-    method = spelled(call.func)
-    is_own = subject(call) == "self" and any(one.startswith("self.") for one in models - {method})
-    return is_own and method not in models and not bound_anywhere(method, module.source.tree)
 
 
 def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: str) -> bool:

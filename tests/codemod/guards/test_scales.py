@@ -783,3 +783,10 @@ def test_a_part_of_a_deviation_by_which_a_difference_is_divided_is_1_where_it_is
         "    return (x[:, dims] - mean[dims]) / std[dims], std\n"
     )
     assert "selected.masked_fill(selected == 0, 1)" in fixed(code, unsafe=True)[0]
+
+
+def test_a_deviation_that_is_shown_too_is_1_where_it_is_divided_by() -> None:
+    code = "import torch\nx = torch.rand(9)\ns = x.std()\nprint(s)\ny = (torch.rand(9) - x.mean()) / s\n"
+    at = Binding("s", span_of(code, "s", start=code.index("/ s")))
+    change = proposal(code, "s", SCALE, occurrence=code[: code.index("/ s")].count("s"), x=at)
+    assert "/ s.masked_fill(s == 0, 1)\n" in rewritten(code, change)

@@ -80,3 +80,13 @@ def test_a_mask_behind_the_largest_exponent_is_not_mended_by_a_bound(body: str, 
         assert "mask before its maximum" in withheld(source, change)
     else:
         assert "clamp_min" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(("other", "is_alone"), [("b / self.n", False), ("self.n / b", True)])
+def test_a_number_that_others_divide_by_is_bounded_where_it_is_set(other: str, is_alone: bool) -> None:
+    source = f"class A:\n    def f(self, a, b):\n        return [a / self.n, {other}]\n"
+    change = proposal(source, "self.n", "($x or 1)", x="self.n")
+    if is_alone:
+        assert "a / (self.n or 1)" in rewritten(source, change)
+    else:
+        assert "line 3 divides by `self.n`, too" in withheld(source, change)

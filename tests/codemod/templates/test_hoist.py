@@ -49,6 +49,7 @@ def test_a_name_that_something_else_may_read_is_not_given_anew(before: str) -> N
         ("(c - many).pow(2)", "squares"),
         ("sample.pow(2)", "sample_squared"),
         ("torch.pow(c - many, 3)", "power"),
+        ("torch.sum(c - many, 2)", "total"),
         ("torch.nn.BCELoss(reduction='none')(sample, many)[c]", "losses"),
         ("torch.nn.Linear(2, 2)(sample)", "output"),
     ],
