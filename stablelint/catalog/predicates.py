@@ -33,6 +33,7 @@ FORMS: Mapping[str, str] = {
     "displacement": "the difference of rows of one tensor, as of positions",
     "all_zero": "values that can all be 0 at once, as those of raw data can",
     "measure": "what is 0 where all that is divided by it is: its norm, total or extent, a union, a sum of totals",
+    "coarse": "what is rounded about as 1 is where it is near 0: drawn uniformly, or computed and then taken from a number",
     "large_sum": "something a sum over which can leave the range of float16",
 }
 _WORDS: Mapping[str, Iterable[str]] = {"dtype": (*DTYPES, *INTEGERS), "form": FORMS}

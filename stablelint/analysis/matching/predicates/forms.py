@@ -11,7 +11,7 @@ from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
 from stablelint.analysis.values.relations.vanishing import is_masked_difference
 from stablelint.analysis.values.sorts import is_integral
-from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.value import Kind, Value, believed
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import TOP, Interval
@@ -24,6 +24,12 @@ _TOTALS = having("total") & {"sum"}
 _EXTREMES = having("extreme")
 _MEASURES = having("total", "norm", "extreme")
 _OF_MEASURES = frozenset("add sub mul abs".split())
+_LINEAR_IN_EACH = frozenset("add sub mul div neg".split()) | VIEWS
+_ROUNDED = having("saturate", "exponential", "wave", "row") - {
+    "clamp"
+}  # results that few numbers have for operands
+_UNIFORM = frozenset({"rand", "rand_like"})
+_COARSE = 0.5  # of the spacing of the numbers near 1
 _THROUGH = VIEWS | {"part"}
 
 
@@ -170,6 +176,32 @@ def _large_sum(value: Value, context: Context) -> Truth:
     return Truth.NO if lies.subset_of(Interval(-1.0, 1.0)) else Truth.MAYBE
 
 
+def _is_coarse(value: Value, context: Context) -> bool:
+    """A multiple of a uniform number, or of the difference between a number and what was rounded: digits are lost before."""
+    value, grain = stripped(value), 1.0
+    while value.op in ("mul", "div", "neg") and value.first is not None:
+        parts = list(value.operands.values())
+        if value.op == "mul" and parts[0].is_constant:
+            parts.reverse()
+        grain *= _scaled(value.op, believed(parts[-1]).interval) if len(parts) > 1 else 1.0
+        value = stripped(parts[0])
+    if value.op in _UNIFORM or value.op not in ("add", "sub"):
+        return value.op in _UNIFORM and grain >= _COARSE
+    one, other = value.operands.values()
+    number, rest = (one, other) if one.is_constant else (other, one)
+    known = believed(number).interval
+    rounded = any(part.op in _ROUNDED for part in behind(rest, lambda v: v.op not in _LINEAR_IN_EACH))
+    return known.is_point and abs(known.lo) * grain >= _COARSE and rounded
+
+
+def _scaled(op: str, factor: Interval) -> float:
+    """By how much a factor or divisor that lies in a range spreads what it is applied to, at the least."""
+    sizes = abs(factor.lo), abs(factor.hi)
+    if op == "mul":
+        return 0.0 if factor.contains(0.0) else min(sizes)
+    return 1 / max(sizes) if max(sizes) else 0.0
+
+
 _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "chosen": _chosen,
     "free": _free,
@@ -183,5 +215,6 @@ _FORMS: dict[str, Callable[[Value, Context], bool | Truth]] = {
     "displacement": lambda value, context: Truth.MAYBE if is_displacement(value) else Truth.NO,
     "all_zero": _can_vanish,
     "measure": _is_measure,
+    "coarse": _is_coarse,
     "large_sum": _large_sum,
 }
