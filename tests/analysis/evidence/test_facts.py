@@ -41,6 +41,16 @@ def facts_of(code: str, root: Path) -> set[str]:
             "logvar = a @ b\n    return logvar.exp()",
             "variance = a @ b\n    return variance.log()",
         ),
+        (
+            "log_scale",
+            "logvar = a @ b\n    return logvar.exp()",
+            "logvar = (a.abs() + 2).log()\n    return (logvar * b).exp()",
+        ),
+        (
+            "log_scale",
+            "logvar = a @ b\n    return logvar.exp()",
+            "logvar = np.dot(a, b)\n    return np.exp(logvar)",
+        ),
         ("logged", "return ((a.abs() + 2).log() * b).exp()", "return ((a.abs() + 2) * b).exp()"),
         ("number", "return a.item() / b", "return a / b"),
         ("offset", "return a / (1 + b)", "return a / (both + b)"),

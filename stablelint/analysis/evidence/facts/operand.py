@@ -64,11 +64,11 @@ def logged(s: Subject) -> bool:
 
 @raises
 def log_scale(s: Subject) -> bool:
-    """exponentiates what is called a variance, or the logarithm of a scale"""
+    """exponentiates a tensor called a variance, or a logarithm of a scale, and made of none"""
     is_exponentiated = any(v.op in _EXPONENTIALS for v in (s.site.value, *s.chain))
-    return is_exponentiated and any(
-        words.names_a_variance(n) or words.names_a_log_scale(n) for n in _names(s)
-    )
+    is_made = any(v.op == "log" for v in s.behind_operand) or s.site.value.kind in (Kind.ARRAY, Kind.NUMBER)
+    names = _names(s) if is_exponentiated and not is_made else []
+    return any(words.names_a_variance(n) or words.names_a_log_scale(n) for n in names)
 
 
 @lowers
