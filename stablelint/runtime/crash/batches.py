@@ -70,11 +70,7 @@ def _remade(scene: Scene, call: ast.Call, filename: str, name: str, value: str) 
 
 def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
     """Of the functions of other loaders, and of some, the first by which batches are made with which the program goes on."""
-    held = [one for frame in scene.frames if frame.mine for one in frame.frame.f_locals.values()]
-    parts = (one if isinstance(one, dict) else getattr(one, "__dict__", {}) for one in held)
-    held += [each for one in [*parts] for each in one.values()]
-    others = [one.collate_fn for one in held if isinstance(one, DataLoader)]
-    names = [one.__name__ for one in others if one is not default_collate and hasattr(one, "__name__")]
+    names = [one.collate_fn.__name__ for one in _joining(scene).values()]
     onward, calls = Onward(scene, lambda _: []), [*_calls(scene)]
     ways = (
         _remade(scene, call, filename, "collate_fn", text)
@@ -83,6 +79,30 @@ def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
     )
     found = next((one for each in ways for one in onward.through([each])), None)
     return [found.told] if found is not None else []
+
+
+def not_joined(scene: Scene) -> list[str]:
+    """That the loader of the loop has no function which makes its batches, and another one has."""
+    _, loader = next(_loaders(scene), ("", None))
+    name = next((name for name, one in _held(scene) if one is loader is not None), "")
+    beside = [f"{other} has {one.collate_fn.__name__}" for other, one in _joining(scene).items()]
+    plain = loader is not None and loader.collate_fn is default_collate
+    return [f"{name} has no collate_fn, and {beside[0]}"] if plain and name and beside else []
+
+
+def _joining(scene: Scene) -> dict[str, DataLoader[object]]:
+    """The loaders that have functions with names, which make their batches."""
+    loaders = ((name, one) for name, one in _held(scene) if isinstance(one, DataLoader))
+    told = ((name, one) for name, one in loaders if one.collate_fn is not default_collate)
+    return {name: one for name, one in told if hasattr(one.collate_fn, "__name__")}
+
+
+def _held(scene: Scene) -> Iterator[tuple[str, object]]:
+    """What the program's names hold, and what is an entry or an attribute of that."""
+    for name, one in (pair for frame in scene.frames if frame.mine for pair in frame.frame.f_locals.items()):
+        yield name, one
+        inner, way = (one, "{}[{!r}]") if isinstance(one, dict) else (getattr(one, "__dict__", {}), "{}.{}")
+        yield from ((way.format(name, key), each) for key, each in [*inner.items()])
 
 
 def cut_to(scene: Scene, length: int) -> list[str]:

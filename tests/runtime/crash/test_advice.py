@@ -288,3 +288,18 @@ def test_a_mask_of_padding_is_told_from_one_of_attention(
     assert found is not None
     assert found.summary == summary
     assert (advice in found.advice) if advice else not any("padding" in one for one in found.advice)
+
+
+def test_samples_are_those_that_the_message_names_and_the_loader_is_told_from_another(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "def padded(rows):\n    return nn.utils.rnn.pad_sequence(rows, batch_first=True)\n"
+        "data, load = [torch.ones(n) for n in (3, 4, 5, 6)], torch.utils.data.DataLoader\n"
+        "train, valid = load(data, 4, collate_fn=padded), load(data, 4, sampler=[2, 0, 3, 1])\n"
+        "def run(loader):\n    for batch in loader:\n        batch\nrun(train)\nrun(valid)\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    assert "[5] at entry 0 and [3] at entry 1" in str(error)
+    assert "sample 0 (entry 1 of the batch) is a tensor (3,)" in found.summary
+    assert found.because == ("valid has no collate_fn, and train has padded",)

@@ -16,7 +16,14 @@ from typing import Any, TypeGuard
 import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from stablelint.runtime.crash.batches import cut_to, joined_otherwise, joining, layout, sample_places
+from stablelint.runtime.crash.batches import (
+    cut_to,
+    joined_otherwise,
+    joining,
+    layout,
+    not_joined,
+    sample_places,
+)
 from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
@@ -32,6 +39,7 @@ from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (.+)')
+_ENTRIES = re.compile(r"at entry (\d+) and .* at entry (\d+)")
 _SECONDS = 2.0
 
 
@@ -58,7 +66,8 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     if functions:
         summary = f"{(because or [f'the samples of a batch differ in shape: {what}'])[0]} (worker {match[2]})"
         advice = cut_to(scene, usual) or joined_otherwise(scene, functions) or [_PADS]
-        return Explanation("data", summary, advice=tuple(advice), other=tuple(sample_places(scene)))
+        reason, places = tuple(not_joined(scene)), tuple(sample_places(scene))
+        return Explanation("data", summary, reason, tuple(advice), other=places)
     at = None
     for found in (found for found in _FRAME.finditer(scene.message) if is_of_program(found[1])):
         text = linecache.getline(found[1], int(found[2])).strip()
@@ -102,18 +111,26 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         return None
     given = fetched.names.get("possibly_batched_index")
     indices = given if isinstance(given, list) and None not in given else None
+    shuffled = bool(indices) and bool(_ENTRIES.search(scene.message))
     indices = indices or [f"{place} of the batch" for place in range(len(samples))]
+    whole = [
+        f"{one} (entry {i} of the batch)" if shuffled and one != i else f"{one}"
+        for i, one in enumerate(indices)
+    ]
     kinds = [layout(one) for one in samples]
     common = max(kinds, key=kinds.count)
-    odd = next((place for place, one in enumerate(kinds) if one != common), None)
-    summary = f"a batch cannot be made of samples such as {described(samples[kinds.index(common)])}"
+    usual, odd = kinds.index(common), next((place for place, one in enumerate(kinds) if one != common), None)
+    if named := _ENTRIES.search(scene.message):  # as they are told above
+        usual, odd = map(int, named.groups())
+        common = kinds[usual]
+    summary = f"a batch cannot be made of samples such as {described(samples[usual])}"
     advice = "a collate_fn that makes tensors of them, or tensors in the data set"
     if odd is not None:
-        part, one, other = _unlike(samples[odd], samples[kinds.index(common)])
+        part, one, other = _unlike(samples[odd], samples[usual])
         whose, others = (f"{part} of sample", "of others") if part else ("sample", "and others are")
         if kinds.count(common) < len(kinds) - 1:  # nor are the others alike
-            others = f"of sample {indices[kinds.index(common)]}" if part else "and another is"
-        summary = f"{whose} {indices[odd]} is {described(one)}, {others} {described(other)}"
+            others = f"of sample {whole[usual]}" if part else "and another is"
+        summary = f"{whose} {whole[odd]} is {described(one)}, {others} {described(other)}"
         summary = f"the samples of a batch differ: {summary}"
         advice = _made_alike(one, other)
     if any(one is None for one in samples):
@@ -127,7 +144,8 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         if advice == _PADS
         else []
     )
-    return Explanation("data", summary, advice=tuple(like) or (advice,), other=tuple(sample_places(scene)))
+    because, places = tuple(not_joined(scene)), tuple(sample_places(scene))
+    return Explanation("data", summary, because, tuple(like) or (advice,), other=places)
 
 
 def _is_image(value: object) -> bool:
