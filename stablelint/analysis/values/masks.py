@@ -14,6 +14,7 @@ from stablelint.syntax.operations import SELECTIONS, VIEWS, having
 
 DRAWN = having("draw")
 TOTALS = frozenset({"sum", "count_nonzero", "mean"})
+_UNIONS = frozenset({"logical_or", "add", "maximum"})
 _TRIANGLES = ("tril", "triu")
 _CASTS, _PICKED = VIEWS | {"bool"}, VIEWS | SELECTIONS
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
@@ -54,10 +55,18 @@ def total_of_some(
     operand = operands.get("input")
     if op not in TOTALS or operand is None or "dim" in operands or lies.lo != 0:
         return None
-    if stripped(operand).key not in selecting:
+    if not _holds_one(operand, selecting):
         return None
     counts = op == "count_nonzero" or (op == "sum" and holds_truth(operand))
     return lies.meet(_AT_LEAST_ONE if counts else POSITIVE)
+
+
+def _holds_one(value: Value, selecting: AbstractSet[int]) -> bool:
+    """Whether some element is not 0: one of these values, or a union, or sum, with one of them."""
+    value = stripped(value)
+    parts = value.operands.values() if value.op in _UNIONS else ()
+    united = value.op == "logical_or" or all(part.interval.lo >= 0 for part in parts)
+    return value.key in selecting or (united and any(_holds_one(part, selecting) for part in parts))
 
 
 def unnegated(value: Value) -> Value:

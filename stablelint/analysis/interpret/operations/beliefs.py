@@ -21,6 +21,7 @@ from stablelint.analysis.values.relations.results import (
 )
 from stablelint.analysis.values.relations.rows import MEASURES_OF_ROWS, of_own_rows
 from stablelint.analysis.values.relations.squares import root_of, unscaled
+from stablelint.analysis.values.relations.wholes import united
 from stablelint.analysis.values.selections import can_be_empty, places_not_known
 from stablelint.analysis.values.state import State
 from stablelint.analysis.values.value import NUMERIC, Attained, Belief, Kind, Value
@@ -101,6 +102,15 @@ def _margin(bound: Value) -> tuple[float, Value, int] | None:
     return float(literal.data), inner[1], -inner[2] if bound.op == "sub" and parts[0] is literal else inner[2]
 
 
+def _of_union(operands: Operands, state: State) -> Belief | None:
+    """What two masks, one of which is known to hold an element, have together: half of their sum, but for rounding."""
+    whole = state.believed(operands["input"])
+    parts = united(operands) if whole.lo > 0 else []
+    names = " and ".join(part.name or "the other" for part in parts)
+    known = Interval(whole.lo / 4, math.inf, hi_open=True)
+    return _assumed(known, f"{names} have one shape", operands["input"]) if parts else None
+
+
 def _of_step(value: Value, operands: Operands, state: State) -> Belief | None:
     """`c[..., 1:] - c[..., :-1]`, where each element of c is larger than the one before it, but for rounding."""
     numbers = grown_between(operands)
@@ -114,7 +124,7 @@ def _difference(value: Value, operands: Operands, state: State) -> Belief | None
         return None
     beside = beside_extreme(operands)
     if beside is None or beside[1].is_shown:
-        return _of_step(value, operands, state)
+        return _of_union(operands, state) or _of_step(value, operands, state)
     lies, taken = beside[1].given(state.tests), own_maximum(operands)
     if lies is None:
         return None

@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 
-from stablelint.analysis.values.relations.centres import at_centre
+from stablelint.analysis.values.relations.centres import at_centre, count_of
 from stablelint.analysis.values.relations.cosines import product_of_units
 from stablelint.analysis.values.relations.maxima import Operands, Ranges, difference, rows_of, runs_over
 from stablelint.analysis.values.relations.unit_vectors import norm_of_units
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import COPIES, about, is_same, laid_alike, recast, stripped
 from stablelint.numerics.arithmetic import neg
-from stablelint.numerics.formats import FLOAT32
-from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, Interval
+from stablelint.numerics.formats import FLOAT32, INTEGERS
+from stablelint.numerics.interval import NONNEGATIVE, POSITIVE, TOP, Interval
+from stablelint.syntax.operations import having
 
 _TURNING = COPIES | {"transpose", "expand"}
 _ULPS = 4  # of rounding, where a number is taken and added again
 _BLENDS = 4  # operations that a blend of shares is made by
 _LEAST_FACTOR = 1e-3  # a smaller share of a number in half precision may be lost
+_LEAST_EXTENT = 1e-2  # of numbers about 1, and of their largest, which half precision tells apart
 _AT_LEAST_ONE = Interval(1.0, math.inf, hi_open=True)
 ABOVE_HALF = Interval(0.5, math.inf, hi_open=True)  # 1, but for rounding
 
@@ -381,6 +383,40 @@ def _norm_of_stacked(op: str, operands: Operands, ranges: Ranges) -> Interval | 
     return Interval(least, math.inf, hi_open=True) if least > 0 else None
 
 
+def _spread_of_grid(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
+    """The deviation of two or more evenly spaced numbers is a fifth of their extent, or more, also without the last."""
+    corrected = (v.constant() in (0, 1) for n, v in operands.items() if n in ("unbiased", "correction"))
+    grid = about(operands["input"])
+    while grid.op == "tensor" and grid.first is not None and grid.dtype not in INTEGERS:
+        grid = about(grid.first)
+    ends = _ends_of_grid(grid) if all(corrected) and operands.keys() <= _OF_SPREAD else None
+    if ends is None:
+        return None
+    extent, largest = abs(ends[1] - ends[0]), max(map(abs, ends))
+    if not _LEAST_EXTENT * max(largest, 1.0) < extent < 1 / _LEAST_EXTENT:
+        return None  # the numbers may be rounded to one, or to infinity
+    return Interval(extent / 5 if op == "std" else (extent / 5) ** 2, math.inf, hi_open=True)
+
+
+def _ends_of_grid(grid: Value) -> tuple[float, float] | None:
+    """The first and the last number of `linspace(a, b, n)` or `arange(n)`, of two or more."""
+    numbers = {
+        n: v.interval.lo
+        for n, v in grid.operands.items()
+        if v.interval.is_point and math.isfinite(v.interval.lo)
+    }
+    if (
+        grid.op == "linspace"
+        and grid.dtype not in INTEGERS
+        and {"start", "end", "steps"} <= numbers.keys()
+        and numbers["steps"] >= 2
+    ):
+        return numbers["start"], numbers["end"]
+    count = count_of(grid)
+    known = count.interval if count is not None else TOP
+    return (0.0, known.lo - 1) if grid.op == "arange" and known.is_point and known.lo >= 2 else None
+
+
 def _plus_square(op: str, operands: Operands, ranges: Ranges) -> Interval | None:
     """`a.addcmul(g, g)`: what is not negative, and a square."""
     factors = [operands.get(name) for name in ("tensor1", "tensor2")]
@@ -391,9 +427,11 @@ def _plus_square(op: str, operands: Operands, ranges: Ranges) -> Interval | None
     return known.join(NONNEGATIVE) if known.lo >= 0 and (weight is None or weight.lo >= 0) else None
 
 
+_OF_SPREAD = frozenset({"input", "dim", "keepdim", "unbiased", "correction"})
 _OF_SQUARE = frozenset({"input", "tensor1", "tensor2", "value"})
 _RELATIONS: Mapping[str, tuple[Callable[[str, Operands, Ranges], Interval | None], ...]] = {
     "sub": (difference,),
+    **dict.fromkeys(having("spread"), (_spread_of_grid,)),
     "norm": (norm_of_units, _norm_of_stacked),
     "vector_norm": (_norm_of_stacked,),
     "sum": (_peaked, _sum_over_centre, _sum_of_shares, _sum_with_identity, _product_of_units),

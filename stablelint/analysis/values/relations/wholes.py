@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 
 from stablelint.analysis.values.relations.alignment import alignment, unlaid
+from stablelint.analysis.values.relations.maxima import rows_of
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import is_same, recast
 from stablelint.numerics.formats import FLOAT32, FORMATS
@@ -29,6 +30,23 @@ def within_whole(operands: Mapping[str, Value], interval: Interval) -> Interval:
     if not _covers(whole, part, rooted, _DEPTH):
         return interval
     return interval.meet(Interval(-1.0, 1.0, nan=interval.nan)) or interval
+
+
+def united(operands: Mapping[str, Value]) -> list[Value]:
+    """The shares that `a.sum() + b.sum() - (a * b).sum()` is made of: half of the two sums is left, for both hold the last.
+
+    So it is where both have one shape; empty for anything else.
+    """
+    both, common = (recast(operands[name]) for name in ("input", "other"))
+    shared = recast(common.first) if common.op == "sum" and common.first is not None else common
+    sums = [recast(v) for v in both.operands.values()] if both.op == "add" else []
+    if len(sums) != 2 or any(v.op != "sum" or rows_of(v.operands) != rows_of(common.operands) for v in sums):
+        return []
+    summed = [v.operands["input"] for v in sums]
+    parts = list(shared.operands.values()) if shared.op in ("mul", "logical_and") else []
+    alike = any(all(map(is_same, summed, order)) for order in (parts, parts[::-1]) if len(order) == 2)
+    shares = all(0 <= v.interval.lo <= v.interval.hi <= 1 and not v.interval.nan for v in summed)
+    return summed if alike and shares else []
 
 
 def _covers(whole: Value, part: Value, rooted: bool, depth: int) -> bool:
