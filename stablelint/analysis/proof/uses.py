@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 
 from stablelint.analysis.files.modules import FunctionInfo
 from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
-from stablelint.analysis.values.lists import leaves
+from stablelint.analysis.values.lists import elements_of, is_list, leaves
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.value import Kind, Value
-from stablelint.syntax.names import bound_by
+from stablelint.syntax.names import bound_by, last_name, spelled
 from stablelint.syntax.operations import PLACES, SELECTIONS, VIEWS, having
 from stablelint.syntax.walk import children, descendants
 
@@ -61,13 +62,16 @@ def keys_within(values: Iterable[Value]) -> Iterator[int]:
     """The keys of values on every path, and of what tuples hold."""
     for value in values:
         yield from (leaf.key for leaf in leaves(value))
-        if value.kind is Kind.SEQUENCE:
-            yield from keys_within(value.data)
+        if is_list(value):
+            yield from keys_within(elements_of(value))
 
 
 def _feels(value: Value) -> bool:
     """Whether a gradient comes back from what an operation yields."""
-    return passes_gradient(value) and value.op not in _READ_OUT and value.kind is not Kind.ARRAY
+    copied = value.op == "tensor" and value.first is not None and is_list(value.first)
+    return (
+        passes_gradient(value) and not copied and value.op not in _READ_OUT and value.kind is not Kind.ARRAY
+    )
 
 
 def _all_end(
@@ -104,23 +108,70 @@ def _is_seen_whole(function: FunctionInfo, carried: Set[int], followed: Set[int]
     """
     nodes = descendants(function.node)
     parents = {id(child): node for node in nodes for child in children(node)}
-    given = [one for one in nodes if isinstance(one, ast.Assign)]
+    lists = _lists_in(nodes)
+    given = [
+        (o.value, [n for t in o.targets for n in bound_by(t)]) for o in nodes if isinstance(o, ast.Assign)
+    ]
+    given += [(added, [name]) for name, several in lists.items() for added in several]
     names, known = set[str](), -1
     while len(names) != known:
         known = len(names)
-        own = (one for one in given if id(one.value) in carried or getattr(one.value, "id", None) in names)
-        names.update(name for one in own for target in one.targets for name in bound_by(target))
+        own = (bound for value, bound in given if id(value) in carried or getattr(value, "id", None) in names)
+        names.update(name for bound in own for name in bound)
     read = (n for n in nodes if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load))
-    places = [*read, *(node for node in nodes if id(node) in carried)]
-    return names.isdisjoint(function.declared) and all(_is_operand(one, parents, followed) for one in places)
+    others = {id(n) for name in names & lists.keys() for n in _read_afterwards(name, nodes)}
+    places = [*(n for n in read if id(n) not in others), *(node for node in nodes if id(node) in carried)]
+    seen = all(_is_operand(one, parents, followed, lists) for one in places)
+    return seen and names.isdisjoint(function.declared)
 
 
-def _is_operand(node: ast.AST, parents: Mapping[int, ast.AST], followed: Set[int]) -> bool:
-    """Whether an operation that was followed takes what a node gives, or a name does."""
+def _lists_in(nodes: Sequence[ast.AST]) -> dict[str, list[ast.expr]]:
+    """What is appended to the lists that a function makes empty under names that are bound to no others, by name."""
+    stored = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    empty, read_out = Counter[str](), Counter[str]()
+    for one in nodes:
+        name = (
+            getattr(one.targets[0], "id", "") if isinstance(one, ast.Assign) and len(one.targets) == 1 else ""
+        )
+        if name and isinstance(one, ast.Assign):
+            empty[name] += isinstance(one.value, ast.List) and not one.value.elts
+            read_out[name] += any(getattr(n, "id", "") == name for n in ast.walk(one.value))
+    taken = {n.arg for n in nodes if isinstance(n, ast.arg)}
+    found = {n: list[ast.expr]() for n in empty if empty[n] and stored[n] == empty[n] + read_out[n]}
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+            found.get(getattr(node.func.value, "id", ""), []).extend(node.args)
+    return {name: added for name, added in found.items() if name not in taken}
+
+
+def _read_afterwards(name: str, nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """The places that read a name which stands for what was read out of it, and for nothing else: `x = torch.tensor(x)`."""
+    for suite in (body for node in nodes if isinstance(body := getattr(node, "body", None), list)):
+        for place, one in enumerate(suite):
+            if (
+                isinstance(one, ast.Assign)
+                and getattr(one.targets[0], "id", "") == name != ast.unparse(one.value) != "[]"
+            ):
+                later = [
+                    n
+                    for s in suite[place + 1 :]
+                    for n in ast.walk(s)
+                    if isinstance(n, ast.Name) and n.id == name
+                ]
+                yield from later if all(isinstance(n.ctx, ast.Load) for n in later) else ()
+
+
+def _is_operand(
+    node: ast.AST, parents: Mapping[int, ast.AST], followed: Set[int], lists: Container[str]
+) -> bool:
+    """Whether an operation that was followed takes what a node gives, or a name or a list that is read likewise does."""
     above = parents.get(id(node))
     while isinstance(above, ast.Attribute | ast.keyword) and id(above) not in followed:
         above = parents.get(id(above))
-    if isinstance(above, ast.List | ast.Tuple) and id(parents.get(id(above))) in followed:
-        return True
+    if isinstance(above, ast.List | ast.Tuple | ast.ListComp) and id(parents.get(id(above))) in followed:
+        return not isinstance(above, ast.ListComp) or above.elt is node
+    if isinstance(above, ast.Call) and id(above) not in followed:
+        grows = isinstance(above.func, ast.Attribute) and above.func.attr == "append"
+        return last_name(above.func) == "len" or (grows and spelled(above.func)[: -len(".append")] in lists)
     is_named = isinstance(above, ast.Assign) and all(isinstance(one, ast.Name) for one in above.targets)
     return id(above) in followed or is_named

@@ -36,6 +36,11 @@ def f(a, b, kept, self=None):
         ("g = lambda: d; return g, d.argmin(-1)", True),
         ("e = (d, d.argmin(-1)); return e", True),
         ("return d.topk(3)", True),
+        ("return float(d.max())", False),
+        ("return torch.tensor([d.max(), 1.0])", False),
+        ("return torch.tensor([(d * e).mean() for e in b])", False),
+        ("return torch.as_tensor(d)", True),
+        ("return torch.tensor(d), [d for e in d]", True),
         ("e = d; kept += [e]; return d.argmin(-1)", True),
         ("global g; g = d; return d.argmin(-1)", True),
         ("for x in d:\n        kept.append(x)\n    return d.argmin(-1)", True),
@@ -55,6 +60,56 @@ def f(a, b, kept, self=None):
 )
 def test_a_gradient_comes_back_from_whatever_may_be_kept(use: str, felt: bool) -> None:
     assert ("SL105" in [rule for _, rule in open_(DISTANCES.format(use))]) is felt
+
+
+GATHERED = """
+def f(x, rows, kept, found_before=None):
+    {}
+    for row in rows:
+        d = torch.sqrt(((x - row) ** 2).sum(-1))
+        found.append(d.mean())
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("begun", "use", "felt"),
+    [
+        ("found = []", "return torch.tensor(found)", False),
+        ("found = []", "found = torch.tensor(found).unsqueeze(1); return found + found.T", False),
+        ("found = []", "n = len(found); return torch.tensor(found) / n", False),
+        ("found = []", "return torch.tensor([found, found])", False),
+        (
+            "found = []",
+            "found = torch.tensor(found)\n    if kept:\n        found = found * 2\n    return found",
+            True,
+        ),
+        ("found = []", "return torch.stack(found)", True),
+        ("found = []", "return torch.as_tensor(torch.stack(found))", True),
+        ("found = []", "return torch.tensor(found), found", True),
+        ("found = []", "found = torch.stack(found); return found", True),
+        ("found = []", "kept.extend(found); return torch.tensor(found)", True),
+        ("found = []", "other = found; return torch.tensor(found), other", True),
+        ("found = []", "found[0].backward(); return torch.tensor(found)", True),
+        ("found = []", "sum(found).backward(); return torch.tensor(found)", True),
+        ("found = []", "kept(found); return torch.tensor(found)", True),
+        ("found = []", "g = lambda: found; found = torch.tensor(found); return g", True),
+        ("found = []", "found = torch.tensor(found); found = []; found.append(d); return found", True),
+        ("found = []", "found += [d]; return torch.tensor(found)", True),
+        ("found = kept", "return torch.tensor(found)", True),
+        ("found = other = []", "kept.append(other); return torch.tensor(found)", True),
+        ("kept = [] if kept is None else kept; found = kept", "return torch.tensor(found)", True),
+        ("global found; found = []", "return torch.tensor(found)", True),
+    ],
+)
+def test_a_list_that_is_made_a_tensor_of_numbers_passes_no_gradient(begun: str, use: str, felt: bool) -> None:
+    assert ("SL105" in [rule for _, rule in open_(GATHERED.format(begun, use))]) is felt
+
+
+def test_a_list_may_be_a_callers() -> None:
+    given = "def f(x, row, found=None):\n    if found is None:\n        found = []\n"
+    body = "    found.append(torch.sqrt(((x - row) ** 2).sum(-1)))\n    return torch.tensor(found)\n"
+    assert "SL105" in [rule for _, rule in open_(given + body)]
 
 
 FUNCTION = """

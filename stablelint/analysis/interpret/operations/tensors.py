@@ -141,6 +141,8 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         "tensor", frame.graph.key("tensor", dtype, data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
     )  # fmt: skip
+    if frame.reporting:
+        frame.session.observe(value, frame)
     of_unknown = "dtype" in operands and dtype is None
     return _held(of_any(value, parts)) if of_unknown else of_any(value, parts)
 
