@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of
 from stablelint.codemod.flow.nodes import power_of, shown, viewed
 from stablelint.codemod.guards.bound import QUOTIENTS, applied, operand_of_guard, role_of
@@ -144,7 +145,8 @@ def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:
     if isinstance(node, ast.Attribute):
         text = ast.unparse(node)
         sets = [one for one in assigned if ast.unparse(one.targets[0]) == text]
-        return any(_is_small(tree, one.value, largest) for one in sets)
+        of_base = [] if sets else words.kinds_of_argument(node.attr)  # a base in another file sets it
+        return "small" in of_base or any(_is_small(tree, one.value, largest) for one in sets)
     named_here = [one for one in assigned if [ast.unparse(t) for t in one.targets] == [last_name(node)]]
     if any(isinstance(one.value, ast.Constant) and _is_small(tree, one.value, largest) for one in named_here):
         return True

@@ -145,7 +145,7 @@ def of_view(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, a
 def _summed(tree: Tree, node: ast.expr) -> ast.expr | None:
     """What a sum, or the sum that a name stands for, is taken of, without the views, casts and parts that are summed."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
-    total = node if given is None else given.value
+    total = viewed(node if given is None else given.value)
     if not isinstance(total, ast.Call) or last_name(total.func) != "sum":
         return None
     inner: ast.expr = total

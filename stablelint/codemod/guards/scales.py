@@ -62,6 +62,7 @@ _PROMISES = {
     ".clamp(max=88.0)": "keep the argument below 88, which float32 bears",
     ".clamp(min=-88.0)": "keep the argument above -88, which float32 bears",
     OF_EXTENT: "keep the extent of a box within 62.5 times that of its anchor, as detectors do",
+    ".clamp_min(0)": "keep the argument from falling below 0 by rounding",
     " == 0, 1)": "divide by 1 in place of 0",
     ".clamp_min(1)": "divide by 1 where nothing is counted",
     **dict.fromkeys(("> 0", ">0", "gt(0", "<= 0", "le(0"), "let the test that is there leave out 0"),

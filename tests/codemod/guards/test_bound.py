@@ -329,10 +329,11 @@ def test_a_sum_of_counts_is_bounded_by_1_and_another_by_less(total: str, after: 
         ("num_tokens**p", "num_tokens.clamp_min(1)**p"),
         ("num_tokens.pow(p)", "num_tokens.clamp_min(1).pow(p)"),
         ("torch.pow(mask.sum(1), p)", "torch.pow(mask.sum(1).clamp_min(1), p)"),
+        ("mask.sum(1).unsqueeze(1)", "mask.sum(1).unsqueeze(1).clamp_min(1)"),
         ("mass**p", "(mass**p).clamp_min(1e-19)"),
     ],
 )
-def test_the_bound_of_a_power_of_a_count_is_one_of_the_count(power: str, after: str) -> None:
+def test_the_bound_of_a_power_or_view_of_a_count_is_one_of_the_count(power: str, after: str) -> None:
     source = f"import torch\n\n\ndef f(total, num_tokens, mask, mass, p):\n    return total / {power}\n"
     change = proposal(source, power, "$x.clamp_min(1e-19)", x=power)
     assert rewritten(source, change).endswith(f"total / {after}\n")

@@ -790,3 +790,15 @@ def test_a_deviation_that_is_shown_too_is_1_where_it_is_divided_by() -> None:
     at = Binding("s", span_of(code, "s", start=code.index("/ s")))
     change = proposal(code, "s", SCALE, occurrence=code[: code.index("/ s")].count("s"), x=at)
     assert "/ s.masked_fill(s == 0, 1)\n" in rewritten(code, change)
+
+
+def test_a_variance_beside_an_offset_that_a_base_sets_is_kept_from_falling_below_0() -> None:
+    code = (
+        "import torch\nclass A(B):\n    def f(self, a, b):\n        v = a - b * b\n"
+        "        return torch.rsqrt(v + self.eps)\n"
+    )
+    change = proposal(code, "v + self.eps", "$x.clamp_min(1e-26)", x="v + self.eps")
+    assert "torch.rsqrt(v.clamp_min(0) + self.eps)" in rewritten(code, change)
+    other = code.replace("self.eps", "self.bias")
+    change = proposal(other, "v + self.bias", "$x.clamp_min(1e-26)", x="v + self.bias")
+    assert "(v + self.bias).clamp_min(1e-26)" in rewritten(other, change)
