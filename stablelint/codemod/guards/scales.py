@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -65,9 +66,9 @@ _PROMISES = {
     ".clamp_min(0)": "keep the argument from falling below 0 by rounding",
     " == 0, 1)": "divide by 1 in place of 0",
     ".clamp_min(1)": "divide by 1 where nothing is counted",
-    **dict.fromkeys(("> 0", ">0", "gt(0", "<= 0", "le(0"), "let the test that is there leave out 0"),
     ".tiny)": "keep the denominator above 0",
 }
+_STRICT = re.compile(r"\s*(>|<=|gt\(|le\()\s*0(\.0*)?\)?")
 _REDUCED = (*VIEWS, "sum", "detach")
 _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
@@ -82,6 +83,8 @@ def promise(source: SourceText, proposal: Proposal, edits: Sequence[Edit]) -> st
     """What a fix does: what the page of its rule says, or which bound it writes in place of that of the page."""
     own = [edit for edit in edits if edit.filename is None]
     written = [(edit.content, source.text[slice(*map(source.offset, edit.span))]) for edit in own]
+    if any(_STRICT.fullmatch(made) for made, _ in written):
+        return "let the test that is there leave out 0"
     others = {bound: said for bound, said in _PROMISES.items() if bound not in proposal.template}
     return next(
         (

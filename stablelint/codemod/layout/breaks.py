@@ -199,7 +199,8 @@ def _line(source: SourceText, change: Change) -> _Line | None:
         return None
     whole, brackets = scanned
     is_longer = row != last or whole.end > source.line_end(row) - first
-    return _Line(source, change, line, whole, brackets) if is_longer and whole.end > limit(source) else None
+    length = whole.end if row == last else len(line.rstrip())  # with the comment behind what stood on several
+    return _Line(source, change, line, whole, brackets) if is_longer and length > limit(source) else None
 
 
 def _value(tree: Tree, change: Change, node: ast.expr) -> tuple[int, int] | None:

@@ -35,7 +35,7 @@ _EQUALS, _COMPARES = ("eq", "ne"), having("compare")
 _OF_SHAPE = re.compile(r"\b(len|shape|size|numel|ndim|dim)\b")
 _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _REPLACES = having("replace")
-_MEANS = ("mean", "std", "var", "median")
+_MEANS, _SPREADS = ("mean", "median"), ("std", "var")
 _OF_OTHERS = ("nansum", "nanmean", "nanmedian", "nanquantile")
 _ASKS = having("finite-test") | {"nan_to_num"}
 
@@ -279,28 +279,10 @@ def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     within = set(above)
     sums = (one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add))
     for term in (one for each in sums for one in (each.left, each.right) if one not in within):
-        if any(_calls(one, "max", "amax") for made in _made_from(tree, term) for one in descendants(made)):
+        if any(_calls(one, "max", "amax") for one in idle.parts_of(tree, term)):
             raise Withheld(
                 f"`{ast.unparse(term)}`, the largest of the exponents, is added again: -inf is meant"
             )
-
-
-def _made_from(tree: Tree, node: ast.expr) -> list[ast.expr]:
-    """All that a function may compute an expression from: what it gives the names in it, or appends to them, and so on."""
-    function = function_of(tree, node)
-    made, names = [node], set[str]()
-    given: dict[str, list[ast.expr]] = {}
-    for one in descendants(function) if function is not None else ():
-        if isinstance(one, ast.Assign):
-            for target in one.targets:
-                given.setdefault(root_name(target), []).append(one.value)
-        elif _calls(one, "append") and isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-            given.setdefault(root_name(one.func), []).extend(one.args)
-    for part in made:
-        new = {one.id for one in loads(part)} - names
-        names |= new
-        made += [value for name in sorted(new) for value in given.get(name, ())]
-    return made
 
 
 def _is_kept(tree: Tree, node: ast.expr, names: set[str], targets: list[ast.expr]) -> bool:
@@ -409,16 +391,16 @@ def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 
 
 def _means_of_rows(tree: Tree, node: ast.expr) -> Iterator[ast.Call]:
-    """The means over the rows that were selected, which an expression is computed of, as `picked.mean(0)`."""
-    function, made = function_of(tree, node), set(idle.parts_of(tree, node))
-    for one in descendants(function) if function is not None else ():
-        if not isinstance(one, ast.Call) or called_name(one) not in _MEANS:
-            continue
-        rows, *along = [getattr(one.func, "value", one), *one.args][root_name(one.func) == "torch" :]
+    """The means over the rows of what an expression is computed of, `picked.mean(0)`, and its deviations."""
+    function, parts = function_of(tree, node), set(idle.parts_of(tree, node))
+    taken = [one for one in parts if isinstance(one, ast.Subscript) or called_name(one) in SELECTIONS]
+    for one in nodes_below(function, ast.Call) if function is not None else ():
+        rows, *along = [getattr(one.func, "value", one), *one.args][root_name(one.func) == "torch" :] or [one]
         along += [each.value for each in one.keywords if each.arg in ("dim", "axis")]
-        taken = definition(tree, rows) if isinstance(rows, ast.Name) else None
-        if taken is not None and taken.value in made and [ast.unparse(each) for each in along] == ["0"]:
-            if isinstance(taken.value, ast.Subscript) or called_name(taken.value) in SELECTIONS:
+        given = definition(tree, rows) if isinstance(rows, ast.Name) else None
+        is_of_rows = called_name(one) in _MEANS and [ast.unparse(each) for each in along] == ["0"]
+        if is_of_rows or called_name(one) in _SPREADS:
+            if any(same(each, rows if given is None else given.value) for each in taken):
                 yield one
 
 

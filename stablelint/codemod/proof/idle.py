@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
-from stablelint.codemod.flow.nodes import is_number, loads
+from stablelint.codemod.flow.nodes import is_number, loads, root_name
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -72,11 +72,14 @@ def check_masked_maximum(tree: Tree, proposal: Proposal, node: ast.expr) -> None
 
 
 def parts_of(tree: Tree, node: ast.expr) -> Iterator[ast.expr]:
-    """The parts of an expression, of what its names were given last, or of what gave several, and so on."""
-    made, given = [node], nodes_below(function_of(tree, node) or tree.module, ast.Assign)
+    """The parts of an expression, of what its names were given last, or of what gave several or was appended, and so on."""
+    made, function = [node], function_of(tree, node) or tree.module
+    several = [one for one in nodes_below(function, ast.Assign) if isinstance(one.targets[0], ast.Tuple)]
+    added = [one for one in nodes_below(function, ast.Call) if called_name(one) == "append" and one.args]
     for whole in made:
         yield from (one for one in descendants(whole) if isinstance(one, ast.expr))
         for name in loads(whole):
             last = definition(tree, name)
-            unpacked = (one for one in given if isinstance(one.targets[0], ast.Tuple) and binds(one, name.id))
-            made += [one.value for one in ([last] if last else unpacked) if one.value not in made]
+            values = [last.value] if last else [one.value for one in several if binds(one, name.id)]
+            values += [one.args[0] for one in added if root_name(one.func) == name.id]
+            made += [one for one in values if one not in made]

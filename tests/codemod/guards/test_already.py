@@ -134,3 +134,10 @@ def test_a_test_is_made_strict_where_no_gradient_is_recorded() -> None:
     after, found = fixed(source, unsafe=True)
     assert after == source.replace("d >= 0", "d > 0")
     assert [one.fix.message for one in found if one.fix] == ["let the test that is there leave out 0"]
+
+
+def test_a_choice_that_holds_a_test_is_told_as_what_it_is() -> None:
+    source = "import torch\n\n\ndef f(x, y):\n    d = y.relu()\n    return torch.where(d > 0, x / d, 1.0)\n"
+    after, found = fixed(source, unsafe=True)
+    assert "x / torch.where(d > 0, d, 1)" in after
+    assert all("leave out 0" not in one.fix.message for one in found if one.fix)

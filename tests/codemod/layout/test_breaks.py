@@ -377,3 +377,11 @@ def test_blanks_behind_a_line_do_not_make_it_too_long() -> None:
     source = f"import torch\nratio = (overlap + others).abs() / first{' ' * 40}\n"
     template = "$b.clamp_min(0) + torch.finfo(torch.float).eps"
     assert rewritten(source, proposal(source, "first", template, b="first")).count("\n") == 2
+
+
+def test_what_stood_on_several_lines_before_a_comment_stays_broken() -> None:
+    call = "torch.log(\n    first + 1\n)"
+    comment = "  # the logarithm of a distance, which is 0 for what lies at the very same place"
+    source = f"import torch\ny = {call}{comment}\n"
+    after = rewritten(source, proposal(source, call, "torch.log1p($x)", x="first"))
+    assert after == source.replace("torch.log(", "torch.log1p(").replace("first + 1", "first")

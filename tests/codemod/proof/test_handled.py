@@ -349,6 +349,17 @@ def test_a_power_under_a_logarithm_gets_no_bound_that_its_multiple_does_without(
         assert "as a multiple of that of its base" in withheld(source, change)
 
 
+@pytest.mark.parametrize(("largest", "is_meant"), [("s.max(1)", True), ("s.min(1)", False)])
+def test_largest_exponents_that_are_unpacked_and_added_again_mean_an_infinity(
+    largest: str, is_meant: bool
+) -> None:
+    source = f"import torch\ndef f(d, s):\n    m, _ = {largest}\n    y = torch.log(d) + m\n    return y\n"
+    if is_meant:
+        assert "-inf is meant" in withheld(source, bounded(source))
+    else:
+        assert "clamp_min" in rewritten(source, bounded(source))
+
+
 @pytest.mark.parametrize(("largest", "is_meant"), [("op.amax()", True), ("op.mean()", False)])
 def test_largest_exponents_that_are_gathered_and_added_again_mean_an_infinity(
     largest: str, is_meant: bool
@@ -385,6 +396,8 @@ def test_a_quotient_that_others_leave_out_where_it_is_nan_stays(reads: str, is_w
     [
         ("rows.mean(dim=0)", False),
         ("torch.mean(rows, 0)", False),
+        ("x[labels == k].std()", False),
+        ("rows.var()", False),
         ("rows.mean(dim=1).sum()", True),
         ("x.mean(dim=0)", True),
     ],
