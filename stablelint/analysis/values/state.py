@@ -309,6 +309,8 @@ class Session:
     # What calls of functions in other files pass for parameters that those divide by.
     passed: dict[Place, set[Passed]] = field(default_factory=dict)
     memo: dict[tuple[Hashable, ...], Value] = field(default_factory=dict)
+    # What functions yield whatever they are passed, by node id, key of their object, and whether a gradient is taken.
+    general: dict[tuple[int, int, bool], Value | None] = field(default_factory=dict)
     globals: dict[tuple[int, str], Value] = field(default_factory=dict)  # by module id and name, on demand
     # A class and its bases, by class id.
     lineage: dict[int, tuple[ClassInfo, ...]] = field(default_factory=dict)
@@ -342,6 +344,7 @@ class Session:
             self.calls,
             self.callers,
             self.memo,
+            self.general,
             self.globals,
             self.lineage,
             self.lent,

@@ -25,7 +25,7 @@ from stablelint.analysis.interpret.statements.writing import STORED, forgotten, 
 from stablelint.analysis.values.annotations import annotated
 from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.state import HELD, Caller, Frame, State, hand_over, quiet_frame
-from stablelint.analysis.values.value import Attained, Kind, Value, join, sized
+from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, join, sized
 from stablelint.analysis.values.views import behind
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
@@ -35,6 +35,8 @@ from stablelint.syntax.walk import nodes_below
 MAX_DEPTH = 6
 COST_ELSEWHERE = 6  # of a statement in another file
 _COST_OF_CONSTRUCTION = 4  # of one in a constructor there, where few statements matter
+_SHORT = 25  # statements of a method
+_ALLOWANCE = 150  # of the budget, for a body that is run once for all calls
 _RESERVED = 5  # of the budget that is left, the share that a function keeps to itself when it calls another
 _CHOSEN = (Kind.FUNCTION, Kind.CLASS, Kind.NAMESPACE, Kind.LAYER)  # defaults that stand for themselves
 _WRITABLE = frozenset({Kind.TENSOR, Kind.SEQUENCE, Kind.MAPPING})
@@ -180,14 +182,55 @@ def _result_of(
     since, cut_off = frame.graph.youngest, frame.session.cut_off
     inner = None if id(node) in frame.idle else run_function(function, bound, receiver, frame)
     _hand_back(inner, given, function, node, frame)
-    if inner is None:
-        return frame.graph.unknown(node=node)
+    if inner is None or frame.session.cut_off != cut_off:
+        known = _in_general(function, bound, receiver, frame) if not given else None
+        if inner is None or known is not None:
+            return _anew(known, function, node, frame)
     result = join(frame.graph, inner.returns) if inner.returns else frame.graph.constant(None, node)
     if frame.reporting and not given and frame.session.is_elsewhere(function.module):
         observe_beyond(result, since, node, frame)
     if inner.wrote.isdisjoint(given) and frame.session.cut_off == cut_off:
         frame.session.memo[memo] = result
     return result
+
+
+def _in_general(
+    function: FunctionInfo, bound: Mapping[str, Value], receiver: Value | None, frame: Frame
+) -> Value | None:
+    """What a function yields for arguments of which nothing is known, found once for each object that has it.
+
+    None where a call passes what has a default, or where objects are no longer as they were made.
+    """
+    session, own = frame.session, frame.receiver.key if frame.receiver is not None else 0
+    passes = any(parameter.arg in bound for parameter, _ in defaults_of(function.node))
+    if receiver is None or receiver.op != "instance" or passes or function.outline.statements > _SHORT:
+        return None
+    if function.closure is not None or any(key != own for key, _ in frame.state.attributes):
+        return None
+    place = (id(function.node), receiver.key, frame.state.gradient)
+    if place not in session.general:
+        session.general[place] = None  # of a function that calls itself
+        quiet, cut_off = quiet_frame(function.module, frame), session.cut_off
+        quiet.state.gradient = frame.state.gradient
+        spent, session.budget = session.budget, _ALLOWANCE
+        inner = run_function(function, {}, receiver, quiet)
+        session.budget = spent
+        if inner is not None and inner.returns and session.cut_off == cut_off:
+            session.general[place] = join(frame.graph, inner.returns)
+    return session.general[place] if frame.state.autocast is None else None
+
+
+def _anew(known: Value | None, function: FunctionInfo, node: ast.AST, frame: Frame) -> Value:
+    """A value that lies where another does, or a sequence of such, and is not known to be the same."""
+    if known is not None and known.kind is Kind.SEQUENCE:
+        return frame.graph.sequence([_anew(part, function, node, frame) for part in known.data], node)
+    made = frame.graph.unknown(function.name, node)
+    if known is None or known.kind not in NUMERIC or known.interval.nan:
+        return made
+    return replace(
+        made, op=f"call.{function.name}", kind=known.kind, interval=known.interval, zero=known.zero, ends=known.ends,
+        belief=known.belief,
+    )  # fmt: skip
 
 
 def _hand_back(
