@@ -106,18 +106,22 @@ class _Line:
         for column, content in sorted(breaks, reverse=True):
             inside = column - (start - first)
             if 0 <= inside <= len(text):
-                text = text[:inside] + content + text[inside:]
+                text = text[:inside] + content + text[inside + self.gap(column, content) :]
             else:
                 offset = first + column if inside < 0 else end + inside - len(self.change[2])
-                pieces.append((offset, offset, content))
+                pieces.append((offset, offset + self.gap(column, content), content))
         return sorted([*pieces, (start, end, text)])
 
     def cut(self, breaks: Iterable[_Break]) -> str:
         """The code of the line with texts inserted at its columns."""
         text = self.text[: self.whole.end]
         for column, content in sorted(breaks, reverse=True):
-            text = text[:column] + content + text[column:]
+            text = text[:column] + content + text[column + self.gap(column, content) :]
         return text
+
+    def gap(self, column: int, content: str) -> int:
+        """The width of a space at a column that would follow the tabs of a new line."""
+        return int(content.endswith("\t") and self.text[column : column + 1] == " ")
 
     def is_cut_to_fit(self, breaks: list[_Break]) -> bool:
         """Whether no line is too long with the breaks."""

@@ -63,7 +63,9 @@ _MODAL = tuple("Dropout BatchNorm SyncBatchNorm AlphaDropout FeatureAlphaDropout
 
 _WEIGHTS = ("pretrained", "weights")
 _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
-_DIFFERENTIATING = frozenset("detach grad requires_grad requires_grad_ set_grad_enabled create_graph".split())
+_DIFFERENTIATING = frozenset(
+    "detach grad requires_grad requires_grad_ register_hook set_grad_enabled create_graph".split()
+)
 _MADE_UP = having("draw", "create")  # no data
 _RECORDED = "evaluation records a graph that nothing uses: no_grad is missing"
 _NEVER = "the model is trained in evaluation mode: dropout and batch normalisation are off, and nothing calls train()"

@@ -385,3 +385,14 @@ def test_what_stood_on_several_lines_before_a_comment_stays_broken() -> None:
     source = f"import torch\ny = {call}{comment}\n"
     after = rewritten(source, proposal(source, call, "torch.log1p($x)", x="first"))
     assert after == source.replace("torch.log(", "torch.log1p(").replace("first + 1", "first")
+
+
+def test_no_blank_follows_the_tabs_of_a_new_line() -> None:
+    read = "torch.sum(second * torch.log(first / second.T), dim=dims)"
+    source = f"import torch\ndef f(first, second, dims):\n\treturn {read}\n"
+    template = "torch.log($a.clamp_min(torch.finfo($a.dtype).tiny)) - torch.log($b.clamp_min(torch.finfo($b.dtype).tiny))"
+    change = proposal(source, "torch.log(first / second.T)", template, a="first", b="second.T")
+    after = rewritten(source, change)
+    assert after.count("\n") > source.count("\n")
+    assert "\t " not in after
+    assert all(one == one.rstrip() for one in after.splitlines())
