@@ -212,6 +212,8 @@ def unshuffled_training(review: Review, rule: Rule) -> Sites:
         inline = [n.iter for n in _training_loops(root) if isinstance(n, ast.For)]
         hook = getattr(root, "name", "") == "train_dataloader"  # of a module of Lightning
         given = [n.value for n in nodes_in(root, ast.Return) if n.value is not None] if hook else []
+        if any(called(one) == "DataLoader" and _shuffles(one, tree) for one in given):
+            given = []  # the other is for a case in which the order is meant
         ordered = [made for texts, made in loaders if _is_read_beside(texts, root)]
         for made in dict.fromkeys((*unshuffled, *inline, *given)):
             if called(made) == "DataLoader" and not (_shuffles(made, tree) or _is_reordered(made, root)):

@@ -152,3 +152,20 @@ def test_layers_that_others_take_one_by_one_stay_where_they_are(elsewhere: str, 
     (reason,) = reasons("SL610", code)
     assert f"{why} twice" in reason
     assert "ModuleList" not in fixed(f"import torch.nn as nn\n{code}", unsafe=True)[0]
+
+
+@pytest.mark.parametrize(
+    ("other", "told"), [("return DataLoader(self.kept, 8, shuffle=True)", 0), ("pass", 1)]
+)
+def test_a_loader_beside_one_that_shuffles_is_in_the_order_that_is_meant(other: str, told: int) -> None:
+    code = f"""
+    from pytorch_lightning import LightningModule
+    from torch.utils.data import DataLoader
+
+    class Model(LightningModule):
+        def train_dataloader(self, by_user=False):
+            if not by_user:
+                {other}
+            return DataLoader(self.users, batch_size=8)
+    """
+    assert len(findings("SL630", code)) == told
