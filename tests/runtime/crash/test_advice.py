@@ -68,6 +68,28 @@ CASES = (
         "to_empty(device=…) of what is on meta alone",
         ("model.to_empty", ".to('cpu')"),
     ),
+    (
+        HEAD + "net, ctc = nn.Conv1d(3, 5, 3, stride=2, padding=1), nn.CTCLoss()\n"
+        "x, n = torch.ones(2, 3, 9), torch.tensor([9, 8])\n"
+        "y = net(x).log_softmax(1).permute(2, 0, 1)\nctc(y, torch.ones(2, 2).long(), n, torch.tensor([2, 1])).backward()",
+        "(n + 1) // 2 passes",
+        ("divide",),
+    ),
+    (
+        TRAIN + "saved = torch.optim.Adam(model.parameters()).state_dict()\nmodel[0].requires_grad_(False)\n"
+        "kept = [one for one in model.parameters() if one.requires_grad]\n"
+        "optimizer = torch.optim.Adam(kept, lr=0.1)\noptimizer.load_state_dict(saved)",
+        "torch.optim.Adam(model.parameters(), lr=0.1) in line",
+        ("frozen",),
+    ),
+    (
+        HEAD + "def spread(x, rows, net):\n    out = net(x)\n"
+        "    return torch.zeros(len(x), x.size(1)).index_add(0, rows, out)\n"
+        "rows, a, b = torch.arange(4), nn.Linear(3, 5), nn.Linear(5, 2)\n"
+        "for _ in range(2):\n    spread(spread(torch.ones(4, 3), rows, a), rows, b).sum().backward()",
+        "torch.zeros(len(x), out.shape[1]) in line 7 passes",
+        ("out[",),
+    ),
     (UP, "F.interpolate(x, size=skip.shape[-2:])", ("dim=", "skip[")),
 )
 

@@ -235,3 +235,18 @@ def test_the_dtype_is_told_of_the_index_that_is_no_integer(tmp_path: Path) -> No
     assert found is not None, error
     told = [(what, at.expression) for what, at in found.other if "from here on" in what]
     assert told == [("picked is float32 from here on", "torch.zeros(4)")]
+
+
+def test_a_function_of_one_tensor_is_followed_to_that(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEAD + "def distil(student, teacher, t=4.0):\n"
+        "    return F.kl_div(F.log_softmax(student / t, 1), F.softmax(teacher / t, 1))\n"
+        "small, large = torch.ones(4, 3), torch.ones(4, 5)\ndistil(small, large)\n"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    assert [one.subject for one in found.operands] == ["student", "teacher"]
+    assert {one.made_at.expression for one in found.operands if one.made_at} == {
+        "small, large = (torch.ones(4, 3), torch.ones(4, 5))"
+    }

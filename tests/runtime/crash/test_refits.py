@@ -151,5 +151,5 @@ def test_no_size_is_written_of_an_operand_that_has_its_name_in_words() -> None:
     call = ast.parse("torch.zeros_like(x)", mode="eval").body
     assert isinstance(call, ast.Call)
     others = [Operand("query of layer", (3, 7), "float32", "cpu"), Operand("y", (3, 6), "float32", "cpu")]
-    found = [ast.unparse(one) for one in refits._sized(call, past, others)]
+    found = [ast.unparse(one) for one in refits._sized(call, past, others, set())]
     assert found == ["torch.zeros(x.shape[0], y.shape[1])", "torch.zeros(y.shape[1], x.shape[1])"]

@@ -140,7 +140,7 @@ MORE = {
     "heads that do not divide": (
         NET.replace("n=6", "heads") + "        self.heads = heads\n    def forward(self, x):\n"
         "        return x.view(2, self.heads, 12 // self.heads)\nnet = Net(5)\nnet(torch.ones(2, 12))\n",
-        ("a number that divides 12, in place of 5: 12 // 5 is 2, and leaves 2",),
+        ("4 in place of 5 in line 11 passes: 12 // 5 is 2, and leaves 2",),
     ),
     "a view to rows of another length": (
         NET + "        self.out = nn.Linear(9, 2)\n    def forward(self, x):\n"

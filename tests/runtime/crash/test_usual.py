@@ -39,7 +39,7 @@ CASES = (
         HEAD + "p = torch.randn(16, 6, 11).log_softmax(-1)\nn = torch.full((6,), 64)\n"
         "F.ctc_loss(p, torch.ones(6, 2).long(), n, torch.full((6,), 2))",
         "target",
-        "an input length is 64, and the scores have 16 steps",
+        "n holds 64, and the scores have 16 steps",
     ),
     (X + "a = x.numpy()[::-1]\ntorch.from_numpy(a)", "data", "a is an array that is read backwards"),
     (TRAIN + "loss = model(inputs).mean()\nloss[0]", "index", "loss is one number"),

@@ -6,8 +6,9 @@ import ast
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import torch
 
@@ -17,6 +18,8 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.repairs.edits import Edit
+from stablelint.runtime.crash.repairs.onward import by_edit, passed
 from stablelint.runtime.crash.repairs.refits import refitted
 from stablelint.runtime.crash.scene import Scene
 
@@ -69,7 +72,7 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     summary = f"{given.name} {given.shape} has {total} elements, and shape {wanted} asks for "
     summary += f"a multiple of {fixed}" if -1 in wanted else str(fixed)
     factor = None if -1 in wanted else Fraction(fixed, total)
-    if parted := next(_uneven(given.shape[1:], wanted), None):
+    if parted := next(_uneven(scene, given.shape, wanted), None):
         return _explained(scene, summary, parted)
     if len(wanted) == 2 < len(given.shape):
         rows = given.shape[0], math.prod(given.shape[1:])
@@ -78,13 +81,31 @@ def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     return _explained(scene, summary, *(one.told for one in refitted(scene, factor)))
 
 
-def _uneven(given: Shape, wanted: Shape) -> Iterator[str]:
-    """A size that was cut into so many parts, as heads are, and that they do not divide."""
-    for count, each in pairwise(wanted):
-        for whole in (size // parts for size in given for parts in (1, *wanted) if parts > 0 == size % parts):
-            if count > 1 and whole // count == each and whole % count:
-                told = f"{whole} // {count} is {each}, and leaves {whole % count}"
-                yield f"a number that divides {whole}, in place of {count}: {told}"
+def _uneven(scene: Scene, given: Shape, wanted: Shape) -> Iterator[str]:
+    """A size that was cut into so many parts, as heads are, and that they do not divide; what both begin with is kept."""
+    alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(given, wanted, strict=False)))
+    for place, (count, each) in enumerate(pairwise(wanted[alike:]), alike):
+        sizes = (
+            size // parts for size in given[alike:] for parts in (1, *wanted) if parts > 0 == size % parts
+        )
+        for whole in (one for one in sizes if count > 1 and one // count == each and one % count):
+            why = f": {whole} // {count} is {each}, and leaves {whole % count}"
+            yield from (told + why for told in _divisors(scene, place, whole, count))
+            yield f"a number that divides {whole}, in place of {count}{why}"
+
+
+def _divisors(scene: Scene, place: int, whole: int, count: int) -> list[str]:
+    """The next number that divides a size, written where a count among the arguments that failed is."""
+    match scene.node:
+        case ast.Call(args=args) if place < len(args):
+            ways = scene.origins.expressions(scene.user, args[place])[-1:]
+        case _:
+            return []
+    near = sorted((one for one in range(2, whole) if whole % one == 0), key=lambda one: abs(one - count))
+    edits = (Edit.of(*way, str(one)) for way in ways if ast.unparse(way[0]) == str(count) for one in near[:3])
+    return passed(
+        scene, (replace(by_edit(scene, one), text=f"{one.text} in place of {count}") for one in edits)
+    )[:1]
 
 
 @explains(

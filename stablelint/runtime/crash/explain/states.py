@@ -6,6 +6,7 @@ import ast
 import copy
 import re
 from dataclasses import replace
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -16,9 +17,9 @@ from stablelint.runtime.crash.explanation import Advice, Explanation
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.general import of_own_lists
 from stablelint.runtime.crash.repairs.edits import Edit
-from stablelint.runtime.crash.repairs.onward import by_edit, likely
+from stablelint.runtime.crash.repairs.onward import by_edit, likely, passed
 from stablelint.runtime.crash.repairs.rebuilt import rebuilt, shapes_of
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.program.location import Location
 
 _MISSING = re.compile(r"Missing key\(s\) in state_dict: (.+?)\. *$", re.MULTILINE)
@@ -89,8 +90,15 @@ def optimizer_state(scene: Scene, _: re.Match[str]) -> Explanation | None:
     groups = [frame.names["state_dict"]["param_groups"], frame.names["self"].param_groups]
     saved, built = ([len(group["params"]) for group in one] for one in groups)
     summary = f"the state is of groups of {saved} parameters, the optimizer holds groups of {built}"
-    advice = "make the optimizer of the same parameters in both runs, frozen layers included"
-    return Explanation("state", summary, advice=(advice,), other=_made(scene, frame))
+    advice = ["make the optimizer of the same parameters in both runs, frozen layers included"]
+    call, scope = scene.origins.maker(frame.names["self"]) or (None, None)
+    if isinstance(call, ast.Call) and scope is not None and call.args:
+        held = (ast.parse(f"{name}.parameters()").body[0] for name, _ in models_of(scene.frames, local=True))
+        given = ([one.value, *call.args[1:]] for one in held if isinstance(one, ast.Expr))
+        calls = (ast.unparse(ast.Call(call.func, one, call.keywords)) for one in given)
+        edits = (Edit.of(call, scope.code.co_filename, one) for one in calls)
+        advice = passed(scene, map(partial(by_edit, scene), edits))[:1] or advice
+    return Explanation("state", summary, advice=tuple(advice), other=_made(scene, frame))
 
 
 def _keys_of(value: object) -> tuple[object, ...]:

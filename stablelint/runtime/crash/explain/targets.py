@@ -19,7 +19,7 @@ from stablelint.runtime.crash.repairs.constructors import constructed
 from stablelint.runtime.crash.repairs.counts import enough, enough_outputs
 from stablelint.runtime.crash.repairs.edits import Setting
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import Onward, as_of, counted_anew, passed
+from stablelint.runtime.crash.repairs.onward import Onward, as_of, as_written, counted_anew, passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.repairs.tensors import is_indexed
 from stablelint.runtime.crash.scene import Scene, name_of
@@ -235,6 +235,28 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
             advice = _begin_later(scene, scene.operand(tensor, name), tensor, size)
             advice = advice or [f"see how {name} is made: {size} entries are there"]
     return Explanation("index", summary, advice=tuple(advice), operands=shown)
+
+
+@explains(r"Expected input_lengths to have value at most (\d+), but got value \d+")
+def lengths(scene: Scene, match: re.Match[str]) -> Explanation | None:
+    """Lengths of what a model was given, in place of those of the scores that it gave."""
+    frame = scene.called("ctc_loss")
+    scores, held = (
+        (frame.names["log_probs"], frame.names["input_lengths"]) if frame is not None else (None, None)
+    )
+    if held is None or not isinstance(scores, torch.Tensor):
+        return None
+    steps, longest = int(match[1]), int(max(held))
+    one = scene.operand(torch.as_tensor(held), "input_lengths")
+    by = max(1, round(longest / steps))
+    part = f"{{0}} * {scene.operand(scores, 'log_probs').owner}.shape[0] // {{0}}.max()"
+    ways = [f"({{0}} + {by - 1}) // {by}", f"{{0}} // {by}", part]
+    advice = passed(scene, (each for way in ways for each in as_written(scene, one, way, "")))[:1]
+    advice = advice or [
+        "count steps of the scores: divide by the factor by which the model shortens what it is given"
+    ]
+    summary = f"{one.name} holds {longest}, and the scores have {steps} steps"
+    return Explanation("target", summary, advice=tuple(advice))
 
 
 _INTO = ("F.softplus({})", "{}.exp()", "{}.sigmoid()", "{}.softmax(-1)")  # ranges, the widest first

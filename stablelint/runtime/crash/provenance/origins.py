@@ -47,6 +47,7 @@ from stablelint.runtime.crash.provenance.statements import (
     scope_of,
     value_for,
 )
+from stablelint.runtime.crash.pure import is_known
 from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.names import base_name
@@ -92,11 +93,14 @@ class Origins:
             case ast.Call(ast.Attribute(inner) as function) if not callable(value_of(function, frame.names)):
                 return whole if callee(function, frame.names) is not None else self._subject(frame, inner)
             case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
-                known = [one for one in (left, right) if any(True for _ in self._way(frame, one))]
-                return (
-                    self._subject(frame, known[0]) if len(known) == 1 else whole
-                )  # of two parts none is meant
-        return whole
+                parts = [left, right]
+            case ast.Call(function, parts) if is_known(value_of(function, frame.names)):
+                pass
+            case _:
+                return whole
+        parts = [one for one in parts if not isinstance(value_of(one, frame.names), int | float)]
+        known = [one for one in parts if any(True for _ in self._way(frame, one))]
+        return self._subject(frame, known[0]) if len(known) == 1 else whole  # of two parts none is meant
 
     def of_attribute(self, owner: object, name: str) -> tuple[Location, ...]:
         """The places that gave an attribute of an object its value."""
@@ -206,8 +210,8 @@ class Origins:
 
     def _part(self, node: ast.expr, scope: Scope, picks: _Picks) -> Iterator[Step]:
         """An expression, where it says more than a name, and what is behind it."""
-        if hasattr(node, "lineno") and not isinstance(node, ast.Constant) and not is_nothing_yet(node):
-            yield Step(scope.at(node), node, scope, isinstance(node, ast.Name))
+        if hasattr(node, "lineno") and not is_nothing_yet(node):
+            yield Step(scope.at(node), node, scope, isinstance(node, ast.Name | ast.Constant))
         yield from self._behind(node, scope, picks)
 
     def _behind_name(self, name: str, scope: Scope, picks: _Picks) -> Iterator[Step]:

@@ -25,7 +25,7 @@ from stablelint.runtime.crash.repairs.onward import Onward, by_edit
 from stablelint.runtime.crash.repairs.remade import alternatives, remade, settings_of, sizes_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import expression_at
+from stablelint.runtime.crash.source import expression_at, function_at
 from stablelint.runtime.program.frames import is_library
 from stablelint.syntax.operations import having
 
@@ -144,7 +144,9 @@ def _recalled(scene: Scene) -> Iterator[Repair]:
                 continue
             reshapes = any(past.pasts[each].shape != one.shape for each in one.given)
             switched = _switched(node, scene.globals_of(one.at.filename)) if reshapes else ()
-            for anew in (*switched, *_sized(node, one, others)):
+            near = others if function_at(one.at) is function_at(scene.location) else []
+            named = {each.name for each in near if each.written is not None}
+            for anew in (*switched, *_sized(node, one, others, named)):
                 edit = Edit.of(node, one.at.filename, ast.unparse(anew))
                 if edit not in tried:
                     yield Repair(edit.text, None, "call", revisions=(edit,), where=line_of(scene, edit))
@@ -163,8 +165,11 @@ def _switched(node: ast.Call, names: dict[str, Any]) -> Iterator[ast.Call]:
             yield ast.Call(node.func, node.args, [*kept, ast.keyword(one.name, ast.Constant(not value))])
 
 
-def _sized(node: ast.Call, past: Past, others: list[Operand]) -> Iterator[ast.Call]:
-    """A call that makes a tensor of nothing but sizes, with one that another operand of the failed call has."""
+def _sized(node: ast.Call, past: Past, others: list[Operand], named: set[str]) -> Iterator[ast.Call]:
+    """A call that makes a tensor of nothing but sizes, with one that another operand of the failed call has.
+
+    It is that of an operand where those have their names, and else a number.
+    """
     like = past.operation in having("blank") & having("like") and len(node.args) == 1
     free = past.operation in having("create") and not past.given and len(node.args) == len(past.shape)
     found = list[tuple[int, ast.Call]]()
@@ -181,6 +186,10 @@ def _sized(node: ast.Call, past: Past, others: list[Operand]) -> Iterator[ast.Ca
                 else:
                     anew = copy.deepcopy(node)
                     anew.args[place] = written(node.args[place], own, wanted)
+                    if other.name in named:
+                        beside_it = copy.deepcopy(node)
+                        beside_it.args[place] = ast.parse(f"{other.owner}.shape[{beside}]", mode="eval").body
+                        found.append((abs(wanted - own), beside_it))
                 if isinstance(anew, ast.Call):
                     found.append((abs(wanted - own), anew))
     yield from (one for _, one in sorted(found, key=lambda pair: pair[0]))
