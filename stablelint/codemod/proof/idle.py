@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.codemod.flow.definition import binds, definition, function_of
+from stablelint.codemod.flow.definition import binds, definition, function_of, takes
 from stablelint.codemod.flow.nodes import is_number, loads, root_name
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
@@ -29,24 +29,25 @@ def check_log_of_quotient(tree: Tree, proposal: Proposal, node: ast.expr) -> Non
     call = tree.link(above).parent if isinstance(above, ast.Attribute) else above
     if not isinstance(call, ast.Call) or called_name(call) not in _LOGARITHMS:
         return
-    text = ast.unparse(node)
     if " == 0, 1)" in proposal.template or any(
         called_name(one) in _EXPONENTIALS for one in parts_of(tree, left)
     ):
-        raise Withheld(f"where `{text}` is 0 what it divides may be, and the logarithm is -inf all the same")
+        raise Withheld(f"where `{ast.unparse(node)}` is 0 the logarithm may be -inf all the same")
     if is_number(left):
-        raise Withheld(f"`{ast.unparse(call)}` is infinite by its meaning where `{text}` is 0")
+        raise Withheld(f"`{ast.unparse(call)}` is infinite by its meaning where `{ast.unparse(node)}` is 0")
 
 
 def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """A division of Python's numbers raises: who catches that has seen to it, and what divides by it again would raise."""
     if not proposal.template.startswith(("max($", "($")):
         return
+    function, given = function_of(tree, node), next(reversed(loads(node)), None)
+    is_setting = isinstance(node, ast.Name) or called_name(node) == "float"
+    if is_setting and function and given and takes(function, given.id) and proposal.template.startswith("("):
+        raise Withheld(f"a `{given.id}` of 0 is refused where it is divided by, and would no longer be")
     for other in nodes_below(tree.module, ast.BinOp) if isinstance(node, ast.Attribute) else ():
         if isinstance(other.op, ast.Div) and other.right is not node and same(other.right, node):
-            raise Withheld(
-                f"line {other.lineno} divides by `{ast.unparse(node)}`, too: bound it where it is set"
-            )
+            raise Withheld(f"line {other.lineno} divides by `{ast.unparse(node)}`, too, and would raise")
     for block in nodes_below(tree.module, ast.Try):
         named = [one for each in block.handlers for one in descendants(each.type or ast.Name("Exception"))]
         if not any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in named):
@@ -55,7 +56,7 @@ def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         called = {called_name(one) for one in body if isinstance(one, ast.Call)}
         within = [one for one in functions_below(tree.module) if one.name in called]
         called |= {called_name(one) for each in within for one in nodes_below(each, ast.Call)}
-        if node in body or getattr(function_of(tree, node), "name", None) in called:
+        if node in body or getattr(function, "name", None) in called:
             raise Withheld(f"line {block.lineno} sees to the error that a division by 0 raises")
 
 

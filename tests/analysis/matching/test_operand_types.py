@@ -122,7 +122,7 @@ def test_a_parameter_annotated_as_a_number_is_one() -> None:
         def kernel(distance: torch.Tensor, sigma: list[float]):
             return gaussian(distance, sigma[0])
         """)
-    assert written["SL102"] == ("(sigma or 1)",)
+    assert written["SL102"] == "a `sigma` of 0 is refused where it is divided by, and would no longer be"
 
 
 def test_a_tensor_of_unknown_numbers_is_bounded_by_its_own_type() -> None:

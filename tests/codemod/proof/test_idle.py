@@ -34,7 +34,8 @@ def test_a_quotient_whose_logarithm_stays_infinite_gets_no_bound(
 
 
 CAUGHT = """
-def rate(total, n):
+def rate(total, parts):
+    n = total.get(parts)
     return total / n
 
 
@@ -80,6 +81,18 @@ def test_a_mask_behind_the_largest_exponent_is_not_mended_by_a_bound(body: str, 
         assert "mask before its maximum" in withheld(source, change)
     else:
         assert "clamp_min" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(("divisor", "is_setting"), [("n", True), ("float(n)", True), ("(n - 1)", False)])
+def test_a_setting_of_0_stays_refused(divisor: str, is_setting: bool) -> None:
+    source = f"def f(total, n):\n    return total / {divisor}\n"
+    at = Binding(divisor, span_of(source, divisor, start=source.index("/ ") + 2))
+    occurrence = source[: source.index("/ ")].count(divisor)
+    change = proposal(source, divisor, "($x or 1)", occurrence=occurrence, x=at)
+    if is_setting:
+        assert "a `n` of 0 is refused" in withheld(source, change)
+    else:
+        assert "or 1)" in rewritten(source, change)
 
 
 @pytest.mark.parametrize(("other", "is_alone"), [("b / self.n", False), ("self.n / b", True)])
