@@ -285,7 +285,8 @@ def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
     A side that the author has bounded stays as it is. Raises Withheld where that is the side which the proposal is for.
     """
     inner = of_logarithm(exponent)
-    is_variance = halved(exponent) is not None or words.names_a_variance(title(inner))
+    is_rooted = any(applied(tree, one, "sqrt") for one in _exponentials(tree, exponent))
+    is_variance = is_rooted or halved(exponent) is not None or words.names_a_variance(title(inner))
     limits = _OF_VARIANCE if is_variance else _OF_STD
     limits = _OF_DIVISOR[limits] if _divides(tree, exponent) else limits
     other = _exponentiated_by(tree, inner)
@@ -338,7 +339,7 @@ def _divides(tree: Tree, exponent: ast.expr) -> bool:
     inner, function = of_logarithm(exponent), function_of(tree, exponent)
     read = readers(function, inner.id) if isinstance(inner, ast.Name) and function is not None else []
     exponents = [exponent, *(above for one in read for above in _multiples(tree, one))]
-    made = [one for each in exponents for one in _exponentials(tree, each)]
+    made = [applied(tree, one, "sqrt") or one for each in exponents for one in _exponentials(tree, each)]
     return any(role_of(tree, one) in QUOTIENTS or _is_scale(tree, one, _DENSITIES) for one in made)
 
 

@@ -802,3 +802,11 @@ def test_a_variance_beside_an_offset_that_a_base_sets_is_kept_from_falling_below
     other = code.replace("self.eps", "self.bias")
     change = proposal(other, "v + self.bias", "$x.clamp_min(1e-26)", x="v + self.bias")
     assert "(v + self.bias).clamp_min(1e-26)" in rewritten(other, change)
+
+
+def test_the_root_of_an_exponential_that_is_a_scale_needs_one_bound() -> None:
+    code = (
+        "import torch\nfrom torch.distributions import Normal\ndef f(m, logvar):\n    return Normal(m, {})\n"
+    )
+    after, _ = fixed(code.format("logvar.exp().sqrt()"), unsafe=True)
+    assert after == code.format("logvar.clamp(-40.0, 20.0).exp().sqrt()")
