@@ -13,9 +13,9 @@ from typing import Any
 
 from torch.utils.data import DataLoader, Subset, default_collate
 
-from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import given_by_name, value_of
+from stablelint.runtime.crash.failed import described
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.statements import callee
 from stablelint.runtime.crash.repairs.constructors import line_of

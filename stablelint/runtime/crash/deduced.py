@@ -8,10 +8,13 @@ modules are called again, and functions that only compute.
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import cache
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,7 +24,36 @@ from torch.utils.data import TensorDataset
 
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
 from stablelint.runtime.crash.expression import UNKNOWN, value_of
-from stablelint.runtime.crash.pure import is_builtin
+
+_BUILTIN = ("torch", "torch._C._nn")
+
+
+def is_builtin(called: Any) -> bool:
+    """Whether this is a function of torch that is written in C++."""
+    return isinstance(called, BuiltinFunctionType) and called.__module__ in _BUILTIN
+
+
+def is_known(called: Any) -> bool:
+    """Whether a callable of torch computes with tensors, or makes a layer or a data set, and does nothing else."""
+    if called in (TensorDataset, float, int):
+        return True
+    if isinstance(called, type):
+        return issubclass(called, nn.Module) and called.__module__.startswith("torch.nn.modules.")
+    if isinstance(called, FunctionType) and called.__qualname__.startswith("Tensor."):
+        return False  # backward, hooks, what is shared or saved
+    name = getattr(called, "__name__", "set_")
+    if isinstance(called, FunctionType) and called.__module__ == "torch.nn.utils.rnn":
+        return True
+    return called in _pure() or (is_builtin(called) and not name.startswith("set_"))
+
+
+@cache
+def _pure() -> frozenset[Any]:
+    """The functions and methods that torch names as those of tensors."""
+    found = torch.overrides.get_overridable_functions()
+    known = [one for several in found.values() for one in several if callable(one)]
+    return frozenset((*known, *map(inspect.unwrap, known)))  # some of which the guard watches
+
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

@@ -132,7 +132,20 @@ def explanation_of(scene: Scene) -> Explanation | None:
         found = advised(scene).onto(found)
     found = _asked(written_out, scene, found) or found
     found = _of_sample(scene, _asked(with_history, scene, found) or found)
-    because, advice = dict.fromkeys(found.because), dict.fromkeys(found.advice)
+    because, advice = (
+        dict.fromkeys(found.because),
+        dict.fromkeys(_imported(scene, one) for one in found.advice),
+    )
     other, at = {one: what for what, one in found.other[::-1]}, found.location or scene.location
     told = tuple((what, one) for one, what in other.items())[::-1]  # no place twice
     return replace(found, because=(*because,), advice=(*advice,), other=told, location=at)
+
+
+def _imported(scene: Scene, advice: str) -> str:
+    """Advice with the names that modules of torch have in the file where it is to be written."""
+    elsewhere = re.search(r" of (\w+\.py)\b", advice)
+    files = (one for _, one in scene.nodes() if elsewhere and one.endswith(f"{os.sep}{elsewhere[1]}"))
+    names = scene.globals_of(next(files, scene.location.filename))
+    for name, whole in (("F", "nn.functional"), ("nn", "torch.nn")):
+        advice = advice if name in names else re.sub(rf"(?<![\w.'\"]){name}\.(?=\w)", f"{whole}.", advice)
+    return advice

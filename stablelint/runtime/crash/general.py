@@ -29,14 +29,19 @@ from stablelint.runtime.crash.layers import (
     shapes_through_layers,
 )
 from stablelint.runtime.crash.provenance.history import history
-from stablelint.runtime.crash.provenance.shared import changed_in_place
 from stablelint.runtime.crash.repairs.constructors import line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.failing import Call, around, called, failing
 from stablelint.runtime.crash.repairs.onward import Onward, before, by_edit, cast_of
-from stablelint.runtime.crash.repairs.outer import emptied, padded, rearranged
+from stablelint.runtime.crash.repairs.outer import (
+    changed_in_place,
+    emptied,
+    extended,
+    padded,
+    rearranged,
+    regrouped,
+)
 from stablelint.runtime.crash.repairs.refits import refitted, widened
-from stablelint.runtime.crash.repairs.regrouped import extended, regrouped
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of

@@ -104,19 +104,20 @@ class Scene:
         found = (vars(one) for one in list(sys.modules.values()) if getattr(one, "__file__", "") == filename)
         return next(found, {})
 
-    def calls(self, pattern: re.Pattern[str]) -> list[Location]:
-        """The one call of the program's files that is written so."""
+    def nodes(self) -> Iterator[tuple[ast.AST, str]]:
+        """The syntax of the program's files."""
         files = dict.fromkeys(one.site.code.co_filename for one in self.frames if one.mine)
         loaded = (getattr(one, "__file__", None) or "" for one in list(sys.modules.values()))
         own = f"{self.trail.folder}{os.sep}"
         files |= dict.fromkeys(
             one for one in loaded if one.startswith(own) and is_of_program(one) and _LIBRARIES not in one
         )
-        nodes = ((file, node) for file in files for node in ast.walk(parse_file(file) or ast.Module([], [])))
-        calls = (
-            pair for pair in nodes if isinstance(pair[1], ast.Call) and pattern.search(ast.unparse(pair[1]))
-        )
-        found = [Location.of(node, file) for file, node in calls if isinstance(node, ast.Call)]
+        return ((node, file) for file in files for node in ast.walk(parse_file(file) or ast.Module([], [])))
+
+    def calls(self, pattern: re.Pattern[str]) -> list[Location]:
+        """The one call of the program's files that is written so."""
+        calls = ((node, file) for node, file in self.nodes() if isinstance(node, ast.Call))
+        found = [Location.of(node, file) for node, file in calls if pattern.search(ast.unparse(node))]
         return found if len(found) == 1 else []
 
     def module_name(self) -> str:

@@ -90,6 +90,42 @@ CASES = (
         "torch.zeros(len(x), out.shape[1]) in line 7 passes",
         ("out[",),
     ),
+    (
+        HEAD
+        + "CFG = {'max_len': 4}\n"
+        + NET.replace("width", "n")
+        + "        self.register_buffer('pe', torch.ones(1, n, 3))\n"
+        "    def forward(self, x):\n        return x + self.pe[:, :x.size(1)]\n"
+        "net = Net(CFG['max_len'])\nnet(torch.ones(2, 6, 3))",
+        "max_len = 6 in line 5 passes",
+        (".T", "then line"),
+    ),
+    (
+        HEAD
+        + NET.replace("width", "size=8")
+        + "        final = size // 2\n        self.fc = nn.Linear(final * final, 3)\n"
+        "    def forward(self, x):\n        return self.fc(F.max_pool2d(x, 4).flatten(1))\nnet = Net()\n"
+        "for _ in range(2):\n    net(torch.ones(5, 1, 8, 8)).sum().backward()",
+        "final = size // 4 in line 8 passes",
+        ("nn.Linear",),
+    ),
+    (
+        SIZED
+        + "def large(cfg):\n    return Net(cfg['big']['width'])\ndef small(cfg):\n    return Net(cfg['small']['width'])\n"
+        "def load(state, cfg):\n    net = small(cfg)\n    net.load_state_dict(state)\n    return net\n"
+        "load(large(CFG).state_dict(), CFG)",
+        "large(cfg) in line 15 passes",
+        ("Net(",),
+    ),
+    (
+        HEAD + "def contrast(a, b):\n    z = torch.cat([a, b], dim=1)\n    sim = z @ z.t()\n"
+        "    sim = sim.masked_fill(torch.eye(2 * len(a)).bool(), -1e9)\n"
+        "    return F.cross_entropy(sim, torch.arange(2 * len(a)).roll(len(a)))\nnet = nn.Linear(3, 2)\n"
+        "for _ in range(2):\n    contrast(net(torch.ones(4, 3)), net(torch.ones(4, 3))).backward()",
+        "torch.cat([a, b], dim=0) in line 6 passes",
+        ("then line",),
+    ),
+    (UP.replace("import torch.nn.functional as F\n", ""), "nn.functional.interpolate(x", ("= F.",)),
     (UP, "F.interpolate(x, size=skip.shape[-2:])", ("dim=", "skip[")),
 )
 

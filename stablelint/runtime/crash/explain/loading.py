@@ -24,10 +24,10 @@ from stablelint.runtime.crash.batches import (
     not_joined,
     sample_places,
 )
-from stablelint.runtime.crash.described import described
 from stablelint.runtime.crash.explainers import SAMPLE, explains
 from stablelint.runtime.crash.explanation import Explanation
 from stablelint.runtime.crash.expression import value_of
+from stablelint.runtime.crash.failed import described
 from stablelint.runtime.crash.frame import asks_for_sample, is_of_program
 from stablelint.runtime.crash.provenance.anew import by_script
 from stablelint.runtime.crash.scene import Scene

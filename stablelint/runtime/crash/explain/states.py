@@ -14,6 +14,7 @@ import torch
 
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Advice, Explanation
+from stablelint.runtime.crash.expression import parsed
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.general import of_own_lists
 from stablelint.runtime.crash.repairs.edits import Edit
@@ -93,8 +94,8 @@ def optimizer_state(scene: Scene, _: re.Match[str]) -> Explanation | None:
     advice = ["make the optimizer of the same parameters in both runs, frozen layers included"]
     call, scope = scene.origins.maker(frame.names["self"]) or (None, None)
     if isinstance(call, ast.Call) and scope is not None and call.args:
-        held = (ast.parse(f"{name}.parameters()").body[0] for name, _ in models_of(scene.frames, local=True))
-        given = ([one.value, *call.args[1:]] for one in held if isinstance(one, ast.Expr))
+        names = [name for name, _ in models_of(scene.frames, local=True)]
+        given = ([parsed(f"{name}.parameters()") or call, *call.args[1:]] for name in names)
         calls = (ast.unparse(ast.Call(call.func, one, call.keywords)) for one in given)
         edits = (Edit.of(call, scope.code.co_filename, one) for one in calls)
         advice = passed(scene, map(partial(by_edit, scene), edits))[:1] or advice

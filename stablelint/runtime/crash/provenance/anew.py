@@ -2,29 +2,136 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
+from torch import nn
 from torch.nn import functional
 
-from stablelint.runtime.crash.provenance.made import Makers
-from stablelint.runtime.crash.provenance.rest import rest_of_step
+from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.repairs.edits import Edit, edited, make
 from stablelint.runtime.crash.repairs.failing import BROADCAST
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, models_of
 from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 from stablelint.runtime.process.mirror import mirrored
 from stablelint.runtime.process.workers import without_workers
+from stablelint.runtime.program.carried import written_names
+from stablelint.runtime.program.frames import parse_file, raw_position, resolve, site_of, user_frames
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.program.nodes import blocks_around, owner_of
+from stablelint.runtime.program.region import Region
+from stablelint.runtime.tracing.bound import BoundRegion, bind
+
+_MOST_CALLS = 6
+Places = tuple[Location, ...]  # calls of the program that led to one another, the innermost first
+
+
+@dataclass
+class Makers:
+    """The calls of the program that made each module, in a copy of the process."""
+
+    places: dict[int, Places] = field(default_factory=dict)  # by the module's identity
+
+    def watch(self) -> None:
+        """From now on."""
+        original = nn.Module.__init__
+
+        def __init__(module: nn.Module, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            frames = user_frames(sys._getframe(1), _MOST_CALLS)
+            self.places[id(module)] = tuple(resolve(site_of(one)) for one in frames)
+            original(module, *args, **kwargs)
+
+        setattr(nn.Module, "__init__", __init__)  # noqa: B010
+
+    def by_path(self, frames: list[Frame]) -> dict[str, Places]:
+        """The same by the places of the modules in what the frames hold."""
+        return {path: self.places[id(one)] for path, one in modules_of(frames) if id(one) in self.places}
+
+
+def modules_of(frames: list[Frame]) -> Iterator[tuple[str, nn.Module]]:
+    """The modules that the program's frames hold, each by a path that is the same in another run."""
+    for count, frame in enumerate(one for one in reversed(frames) if one.mine):
+        for name, value in models_of([frame], local=True):
+            yield from ((f"{count}/{name}/{path}", module) for path, module in value.named_modules())
+
+
+_LOOPS = ast.For | ast.While
+_ENDS = (".backward(", ".step(")
+
+
+def rest_of_step(frames: list[Frame], *, resized: bool) -> Iterator[BoundRegion]:
+    """What is left of the step, in the innermost frame that goes backward then, and the whole of it."""
+    mine = [one for one in frames if one.mine]
+    stops = [place for place, one in enumerate(frames) if one.site.code.co_name == "_call_impl"]
+    outer = [one for one in frames[: min(stops, default=0)] if one.mine]
+    rests = [(frame, *rest) for frame in reversed(mine) for rest in _rests(frame)]
+    ends = [rest for rest in rests if any(mark in ast.unparse(one) for one in rest[1] for mark in _ENDS)]
+    calls = [rest for rest in rests if rest[0] is (outer or mine)[-1]]
+    for frame, statements, around in (ends or calls)[:1]:
+        whole = _again(around)
+        if not whole or not resized:  # else what the step did before was another
+            yield bound(frame, statements)
+        if whole:
+            yield bound(frame, whole)
+
+
+def _again(around: ast.AST | None) -> list[ast.stmt]:
+    """The body of a loop or a function, where it can be run once more: it gives no name of its header another value."""
+    match around:
+        case ast.For(target, body=body):
+            header = written_names([target])
+        case ast.FunctionDef(args=taken, body=body):
+            header = frozenset(one.arg for one in ast.walk(taken) if isinstance(one, ast.arg))
+        case ast.While(body=body):
+            header = frozenset()
+        case _:
+            return []
+    return body if not header & written_names(body) else []
+
+
+def _rests(frame: Frame) -> Iterator[tuple[list[ast.stmt], ast.AST | None]]:
+    """What is left of the body of the innermost loop around an instruction, of the next, and of the function."""
+    tree, code = parse_file(frame.site.code.co_filename), frame.site.code
+    row, _, column, _ = raw_position(code, frame.site.offset)
+    found = owner_of(tree, code) if tree is not None else None
+    blocks = blocks_around(found[0], row, column or 0) if found is not None and row is not None else []
+    rest: list[ast.stmt] = []
+    for place, (block, index) in reversed(list(enumerate(blocks))):
+        match block[index]:
+            case ast.stmt() as first if place == len(blocks) - 1 or isinstance(first, ast.Try | _LOOPS):
+                inner: list[ast.stmt] = [first]  # begins anew
+            case ast.With(items) as first:
+                inner = [ast.copy_location(ast.With(items, rest), first)]
+            case _:
+                inner = rest
+        rest = [*inner, *block[index + 1 :]]
+        around = blocks[place - 1][0][blocks[place - 1][1]] if place else None
+        if around is None or (isinstance(around, _LOOPS) and block is around.body):
+            yield rest, around or found[0] if found is not None else around
+
+
+def bound(frame: Frame, statements: list[ast.stmt]) -> BoundRegion:
+    """Statements of a frame as a function of its names, that a `break` or a `return` leaves."""
+    code = frame.site.code
+    tree = parse_file(code.co_filename) or ast.Module([], [])
+    owner, inside_class = owner_of(tree, code) or (tree, None)
+    loop, none = ast.While(ast.Constant(True), [], []), frozenset[str]()
+    region = Region(code, tree, tuple(statements), loop, owner, inside_class, none, none, ())
+    return bind(region, copy.deepcopy(statements), frame.frame, {})
+
 
 _LONGEST = 30.0  # seconds of the processor that a script may have taken to be run once more
 _SECONDS = 15.0  # for all copies

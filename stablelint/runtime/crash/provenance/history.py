@@ -21,9 +21,8 @@ from torch.utils._pytree import tree_leaves
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.graphs import losses, lost_a_value
-from stablelint.runtime.crash.provenance.anew import by_script, by_step
+from stablelint.runtime.crash.provenance.anew import Makers, Places, by_script, by_step, modules_of
 from stablelint.runtime.crash.provenance.frozen import Untrained, frozen, untrained
-from stablelint.runtime.crash.provenance.made import Makers, Places, modules_of
 from stablelint.runtime.crash.provenance.statements import located
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.scene import Scene, models_of
@@ -376,6 +375,5 @@ def _range(tensor: torch.Tensor) -> tuple[int, int] | None:
 
 def _located(site: Site) -> Location:
     node, at = node_at(site), resolve(site)
-    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    whole = statement_at(at) if written else node
+    whole = statement_at(at) if isinstance(getattr(node, "ctx", None), ast.Store) else node
     return located(whole, site.code.co_filename) if isinstance(whole, ast.stmt) and whole else at

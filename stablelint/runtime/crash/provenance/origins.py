@@ -12,6 +12,7 @@ from types import CodeType, FunctionType
 from torch import nn
 from torch.utils.data import TensorDataset
 
+from stablelint.runtime.crash.deduced import is_known
 from stablelint.runtime.crash.expression import given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.scopes import (
@@ -47,7 +48,6 @@ from stablelint.runtime.crash.provenance.statements import (
     scope_of,
     value_for,
 )
-from stablelint.runtime.crash.pure import is_known
 from stablelint.runtime.program.frames import is_library, parse_file, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.syntax.names import base_name

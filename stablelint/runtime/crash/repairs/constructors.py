@@ -17,8 +17,8 @@ from torch import nn
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.expression import UNKNOWN, called_so, entries, given_by_name, value_of
 from stablelint.runtime.crash.layers import outermost
+from stablelint.runtime.crash.provenance.anew import Places, modules_of
 from stablelint.runtime.crash.provenance.history import history, makers
-from stablelint.runtime.crash.provenance.made import Places, modules_of
 from stablelint.runtime.crash.provenance.scopes import Scope, of_argument
 from stablelint.runtime.crash.provenance.statements import assignment, default_in, path_in
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
@@ -27,6 +27,7 @@ from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
 from stablelint.runtime.program.frames import resolve
+from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax.names import names_in
 
@@ -72,6 +73,7 @@ def _ways(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[_Told]:
     before, given = settings_of(layer), given_by_name(call, {}, type(layer))
     for name, value in setting.changed if len(setting.changed) == 1 else ():
         yield from _solved(scene, name, layer, places, value)
+        yield from _settled_otherwise(scene, [(given.get(name), before.get(name), value)])
     taken = [one.arg for one in ast.walk(function_at(places[0]) or ast.Pass()) if isinstance(one, ast.arg)]
     for names in (taken, []) if any(name in taken for name, _ in setting.changed) else ([],):
         anew = copy.deepcopy(call)
@@ -99,7 +101,8 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
     known = ((one, of_argument(one, scope)) for one in sorted(names_in(whole)))
     given = {name: one for name, one in known if one is not UNKNOWN}
     names = {**scope.names, **given}
-    for name, size in product(given, sizes):
+    of_data = {size for one in tensors_in(data[1:]) for size in one.shape}  # these are told rightly
+    for name, size in product((one for one in given if given[one] not in of_data), sizes):
         if given[name] != size and deduced(whole, {**names, name: size}) == value:
             yield from around(scene, [(ast.Name(name), given[name], size)], places)
     for number, size in product(sorted({*re.findall(r"\b\d+\b", ast.unparse(node))}), sizes):
@@ -108,6 +111,16 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
         if number != str(size) and deduced(_expanded(other, scope), names) == value:
             anew = ast.unparse(call).replace(ast.unparse(node), text)
             yield anew, Edit.of(call, scope.code.co_filename, anew)
+
+    for name in names_in(node):
+        made = assignment(scope.code, name, scope.before)
+        inner = made.value if isinstance(made, ast.Assign) and isinstance(made.targets[0], ast.Name) else None
+        for number in sorted({*re.findall(r"\b\d+\b", ast.unparse(inner))}) if inner is not None else ():
+            for size in (*(int(number) * one for one in FACTORS), *sizes):
+                text = re.sub(rf"\b{number}\b", str(size), ast.unparse(inner or node))
+                there = deduced(ast.parse(text, mode="eval").body, names)
+                if inner is not None and deduced(node, {**names, name: there}) == value:
+                    yield f"{name} = {text}", Edit.of(inner, scope.code.co_filename, text)
 
 
 def _expanded(node: ast.expr, scope: Scope) -> ast.expr:
@@ -158,6 +171,43 @@ def names_at(scene: Scene, places: Places) -> dict[str, Any]:
     return {name: one for name, one in names.items() if one is not UNKNOWN}
 
 
+def settled(scene: Scene, name: str, value: object) -> list[tuple[ast.expr, Location]]:
+    """The one number of the program that a setting is given: of a dictionary, a field, an option, a call or a name."""
+    found = list[tuple[ast.expr, Location]]()
+    for node, filename in scene.nodes():
+        pairs: list[tuple[object, ast.expr | None]] = []
+        match node:
+            case ast.Dict(keys, values):
+                pairs = [(getattr(key, "value", None), one) for key, one in zip(keys, values, strict=True)]
+            case ast.keyword(name_of, given):
+                pairs = [(name_of, given)]
+            case ast.Assign([ast.Name(target)], given) | ast.AnnAssign(ast.Name(target), value=given):
+                pairs = [(target, given)]
+            case ast.Call(ast.Attribute(attr="add_argument"), [*_, ast.Constant(str() as option)], named):
+                pairs = [
+                    (option.strip("-").replace("-", "_"), each.value)
+                    for each in named
+                    if each.arg == "default"
+                ]
+        for key, one in pairs:
+            if key == name and isinstance(one, ast.Constant) and one.value == value:
+                at = Location.of(node if isinstance(node, ast.stmt | ast.Call) else one, filename)
+                found.append((one, at))
+    return found if len(found) == 1 else []
+
+
+def _settled_otherwise(scene: Scene, changes: list[_Change]) -> Iterator[_Told]:
+    """The one argument that is to be another where a setting of its name is written out."""
+    for one, before, value in changes if len(changes) == 1 else ():
+        names = (
+            re.findall(r"\w+", ast.unparse(one))
+            if isinstance(one, ast.Name | ast.Attribute | ast.Subscript)
+            else []
+        )
+        for node, at in settled(scene, names[-1], before) if names else ():
+            yield f"{names[-1]} = {value!r}", Edit.of(node, at.filename, repr(value))
+
+
 def with_others(
     call: ast.Call,
     taken: Callable[[ast.Call], dict[str, ast.expr]],
@@ -177,6 +227,7 @@ def with_others(
 
 def around(scene: Scene, changes: list[_Change], places: Places) -> Iterator[_Told]:
     """Edits of what the function around a call was given for arguments of that call, and so on outwards."""
+    yield from _settled_otherwise(scene, changes)
     function, outer = function_at(places[0]), expression_at(places[1]) if len(places) > 1 else None
     names = [(one.id, *rest) for one, *rest in changes if isinstance(one, ast.Name)]
     if not isinstance(function, ast.FunctionDef) or not names or len(names) < len(changes):

@@ -13,8 +13,7 @@ from torch import nn
 from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.crash.expression import value_of
-from stablelint.runtime.crash.provenance.anew import by_script
-from stablelint.runtime.crash.provenance.made import modules_of
+from stablelint.runtime.crash.provenance.anew import by_script, modules_of
 from stablelint.runtime.crash.repairs.constructors import constructed, line_of, plus
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.search import Repair

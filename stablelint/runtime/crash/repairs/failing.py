@@ -19,11 +19,10 @@ from torch import nn
 from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
 from stablelint.runtime.audit.replayed import copy_of, undisturbed
-from stablelint.runtime.crash.deduced import deduced, is_plain, without_hooks
+from stablelint.runtime.crash.deduced import deduced, is_known, is_plain, without_hooks
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import UNKNOWN, given_by_name, node_at, value_of
 from stablelint.runtime.crash.frame import Frame
-from stablelint.runtime.crash.pure import is_known
 from stablelint.runtime.crash.repairs.edits import Edit, Revision
 from stablelint.runtime.crash.scene import Scene, is_compiled
 

@@ -19,9 +19,8 @@ from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import node_at, value_of
-from stablelint.runtime.crash.provenance.anew import by_script
+from stablelint.runtime.crash.provenance.anew import by_script, rest_of_step
 from stablelint.runtime.crash.provenance.history import History, Past, history
-from stablelint.runtime.crash.provenance.rest import rest_of_step
 from stablelint.runtime.crash.provenance.scopes import converted
 from stablelint.runtime.crash.repairs.constructors import constructed, line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make

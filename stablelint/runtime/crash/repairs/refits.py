@@ -8,20 +8,22 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from itertools import chain, islice
+from itertools import chain, islice, permutations
 from time import thread_time
 from typing import Any
 
+import torch
 from torch import nn
 
 from stablelint.runtime.crash.explanation import Operand
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.layers import again, ends_well, outermost
+from stablelint.runtime.crash.provenance.anew import modules_of
 from stablelint.runtime.crash.provenance.history import Past, history, makers
-from stablelint.runtime.crash.provenance.made import modules_of
 from stablelint.runtime.crash.repairs.constructors import FACTORS, constructed, line_of, written
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.onward import Onward, by_edit
+from stablelint.runtime.crash.repairs.rebuilt import resized
 from stablelint.runtime.crash.repairs.remade import alternatives, remade, settings_of, sizes_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
@@ -44,7 +46,8 @@ def refitted(scene: Scene, factor: Fraction | None = None, layer: nn.Module | No
     onward, calls = Onward(scene, lambda _: []), _recalled(scene) if layer is None else ()
     layers = _relayered(scene, onward, changes, layer)
     sources = islice(calls, _MOST_TRIED), islice(layers, _MOST_TRIED)
-    for one in chain(*(sources if outermost(scene) is None else sources[::-1])):
+    tables = islice(_tabled(scene), _MOST_TRIED) if layer is None else ()
+    for one in chain(tables, *(sources if outermost(scene) is None else sources[::-1])):
         if found := onward.through(constructed(scene, one)) or onward.through([one]):
             return found[:1]
     outside = (each for one in _outside(scene) for each in constructed(scene, one))
@@ -92,6 +95,22 @@ def _relayered(
                 (name, value), *_ = changed.items()
                 text = f"nn.{type(layer).__name__}(…, {name}={value})"
                 yield Repair(text, None, "setting", revisions=settings, where=_path(inner, layer))
+
+
+def _tabled(scene: Scene) -> Iterator[Repair]:
+    """Modules made so that a parameter or a buffer of theirs, or what is cut out of it, fits another operand."""
+    shown, names = scene.operands(), scene.user.names
+    for one, other in permutations(shown, 2):
+        node = one.written.value if isinstance(one.written, ast.Subscript) else one.written
+        owner = value_of(node.value, names) if isinstance(node, ast.Attribute) else None
+        if isinstance(owner, nn.Module) and isinstance(node, ast.Attribute):
+            table = value_of(node, names)
+            whole = tuple(table.shape) if isinstance(table, torch.Tensor) else ()
+            for own, wanted in zip(one.shape[::-1], other.shape[::-1], strict=False):
+                if own in whole and 1 not in (own, wanted) and own != wanted:
+                    yield from resized(
+                        scene, owner, node.attr, tuple(wanted if size == own else size for size in whole)
+                    )
 
 
 def _outside(scene: Scene) -> Iterator[Repair]:
@@ -146,7 +165,7 @@ def _recalled(scene: Scene) -> Iterator[Repair]:
             switched = _switched(node, scene.globals_of(one.at.filename)) if reshapes else ()
             near = others if function_at(one.at) is function_at(scene.location) else []
             named = {each.name for each in near if each.written is not None}
-            for anew in (*switched, *_sized(node, one, others, named)):
+            for anew in (*switched, *_joined(node, one), *_sized(node, one, others, named)):
                 edit = Edit.of(node, one.at.filename, ast.unparse(anew))
                 if edit not in tried:
                     yield Repair(edit.text, None, "call", revisions=(edit,), where=line_of(scene, edit))
@@ -163,6 +182,13 @@ def _switched(node: ast.Call, names: dict[str, Any]) -> Iterator[ast.Call]:
             value = given.value if isinstance(given, ast.Constant) else one.default
             kept = [each for each in node.keywords if each.arg != one.name]
             yield ast.Call(node.func, node.args, [*kept, ast.keyword(one.name, ast.Constant(not value))])
+
+
+def _joined(node: ast.Call, past: Past) -> Iterator[ast.Call]:
+    """A call that joins tensors along another dimension."""
+    kept = [one for one in node.keywords if one.arg != "dim"]
+    for dim in range(len(past.shape)) if past.operation in having("join") else ():
+        yield ast.Call(node.func, node.args[:1], [*kept, ast.keyword("dim", ast.Constant(dim))])
 
 
 def _sized(node: ast.Call, past: Past, others: list[Operand], named: set[str]) -> Iterator[ast.Call]:
