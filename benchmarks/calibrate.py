@@ -355,7 +355,7 @@ class Shares:
         for r in judgements():
             self._judged[r["code"], r["verdict"] != "noise"] += 1
             self._family[r["code"][:3], r["verdict"] != "noise"] += 1
-        for r in drawn_flaws(rows, as_diffs=True):
+        for r in drawn_flaws(rows, unseen=True):
             self._drawn[r["code"], r["label"] == 1] += 1
         self._merged = as_drawn(drawn_flaws(rows), self._by_judges)
 
@@ -403,13 +403,9 @@ class Flaws:
         return log_odds(self.share(r["code"])[0]) + sum(self.weights.get(fact, 0.0) for fact in r["facts"])
 
 
-def drawn_flaws(rows: list[Record], as_diffs: bool = False) -> list[Record]:
-    """The flaws among the findings that were drawn and read; with `as_diffs` also those that were read as diffs.
-
-    These tell of their rules alone: they are of the rules that have a fix, and half of them of what was likely.
-    """
-    read = ("sample", UNSEEN) if as_diffs else ("sample",)
-    return [r for r in rows if r["source"] in read and is_flaw(r) and (as_diffs or r["draw"] != BY_DIFFS)]
+def drawn_flaws(rows: list[Record], unseen: bool = False) -> list[Record]:
+    """The flaws among the findings that were read; with `unseen` also those of which no facts are at hand."""
+    return [r for r in rows if r["source"] in ("sample", *([UNSEEN] if unseen else [])) and is_flaw(r)]
 
 
 def as_drawn(drawn: list[Record], by_judges: Callable[[str], float]) -> Callable[[float], float]:
