@@ -64,7 +64,7 @@ def total_of_some(
 def _holds_one(value: Value, selecting: AbstractSet[int]) -> bool:
     """Whether some element is not 0: one of these values, or a union, or sum, with one of them."""
     value = stripped(value)
-    parts = value.operands.values() if value.op in _UNIONS else ()
+    parts = value.operands.values() if value.op in _UNIONS and len(value.operands) == 2 else ()
     united = value.op == "logical_or" or all(part.interval.lo >= 0 for part in parts)
     return value.key in selecting or (united and any(_holds_one(part, selecting) for part in parts))
 

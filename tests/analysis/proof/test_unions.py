@@ -29,7 +29,15 @@ def test_a_union_with_what_holds_an_element_holds_one(head: str, total: str) -> 
 
 @pytest.mark.parametrize(
     "total",
-    ["(p & q).sum()", "(p | q).sum(0)", "(w + q).sum()", "(x > 1).sum()", "(p * q).sum()", "(w - q).sum()"],
+    [
+        "(p & q).sum()",
+        "(p | q).sum(0)",
+        "(w + q).sum()",
+        "(x > 1).sum()",
+        "(p * q).sum()",
+        "(w - q).sum()",
+        "torch.add(w.abs(), q, alpha=0).sum()",
+    ],
 )
 def test_nothing_else_does(total: str) -> None:
     assert [rule for _, rule in open_(f"{KNOWN}    return 1 / {total}\n")] == ["SL102"]
