@@ -81,13 +81,13 @@ def joined_otherwise(scene: Scene, functions: Iterable[str]) -> list[str]:
     return [found.told] if found is not None else []
 
 
-def not_joined(scene: Scene) -> list[str]:
+def not_joined(scene: Scene) -> tuple[str, ...]:
     """That the loader of the loop has no function which makes its batches, and another one has."""
     _, loader = next(_loaders(scene), ("", None))
     name = next((name for name, one in _held(scene) if one is loader is not None), "")
     beside = [f"{other} has {one.collate_fn.__name__}" for other, one in _joining(scene).items()]
     plain = loader is not None and loader.collate_fn is default_collate
-    return [f"{name} has no collate_fn, and {beside[0]}"] if plain and name and beside else []
+    return (f"{name} has no collate_fn, and {beside[0]}",) if plain and name and beside else ()
 
 
 def _joining(scene: Scene) -> dict[str, DataLoader[object]]:
@@ -184,12 +184,11 @@ _UNLIKE = (
 )
 
 
-def sample_places(scene: Scene) -> Iterator[tuple[str, Location]]:
+def sample_places(scene: Scene) -> tuple[tuple[str, Location], ...]:
     """Where the data set of the loop gives a sample."""
-    for _, loader in [*_loaders(scene)][:1]:
-        asked: Any = getattr(type(loader.dataset), "__getitem__", None)
-        for one in returned(asked)[:1]:
-            yield "a sample is made here", Location.of(one, inspect.getfile(asked))
+    asked: list[Any] = [getattr(type(one.dataset), "__getitem__", None) for _, one in _loaders(scene)][:1]
+    found = (Location.of(one, inspect.getfile(each)) for each in asked for one in returned(each)[:1])
+    return tuple(("a sample is made here", at) for at in found)
 
 
 def _gone_over(frame: Frame) -> list[ast.AST]:

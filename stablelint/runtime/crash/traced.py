@@ -72,7 +72,7 @@ def _begun(way: list[Past], what: str) -> Iterator[_Told]:
     if last is not None and last.at is not None:
         yield what, last.at
         calls = [("it is called here", at) for at in last.callers[:1] if not at.expression.startswith("for ")]
-        yield from [*_array((last.at, *last.callers))] if last.operation in _CONVERTS else calls
+        yield from ([*_array((last.at, *last.callers))] if last.operation in _CONVERTS else []) or calls
 
 
 def _array(places: tuple[Location, ...]) -> Iterator[_Told]:

@@ -126,6 +126,14 @@ CASES = (
         ("then line",),
     ),
     (UP.replace("import torch.nn.functional as F\n", ""), "nn.functional.interpolate(x", ("= F.",)),
+    (
+        HEAD + "heads = nn.ModuleDict({'a': nn.Linear(3, 1), 'b': nn.Linear(3, 1)})\ndef run(x):\n"
+        "    return {'a': heads['a'](x).squeeze(1), 'b': heads['b'](x)}\ndef fit(x, y):\n    out = run(x)\n"
+        "    sum(F.binary_cross_entropy_with_logits(out[key], y) for key in out).backward()\n"
+        "for _ in range(2):\n    fit(torch.ones(4, 3), torch.ones(4))",
+        "heads['b'](x).squeeze(-1) in line 7 passes",
+        ("out[key]",),
+    ),
     (UP, "F.interpolate(x, size=skip.shape[-2:])", ("dim=", "skip[")),
 )
 

@@ -66,8 +66,7 @@ def worker(scene: Scene, match: re.Match[str]) -> Explanation:
     if functions:
         summary = f"{(because or [f'the samples of a batch differ in shape: {what}'])[0]} (worker {match[2]})"
         advice = cut_to(scene, usual) or joined_otherwise(scene, functions) or [_PADS]
-        reason, places = tuple(not_joined(scene)), tuple(sample_places(scene))
-        return Explanation("data", summary, reason, tuple(advice), other=places)
+        return Explanation("data", summary, not_joined(scene), tuple(advice), other=sample_places(scene))
     at = None
     for found in (found for found in _FRAME.finditer(scene.message) if is_of_program(found[1])):
         text = linecache.getline(found[1], int(found[2])).strip()
@@ -139,13 +138,13 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
         )
     elif any(_is_image(part) for one in samples for part in (one if isinstance(one, tuple) else [one])):
         advice = "the data set lacks a transform that ends in ToTensor()"
-    like = (
+    pads = (
         cut_to(scene, _length(samples)) or joined_otherwise(scene, joining(samples))
         if advice == _PADS
         else []
     )
-    because, places = tuple(not_joined(scene)), tuple(sample_places(scene))
-    return Explanation("data", summary, because, tuple(like) or (advice,), other=places)
+    told = tuple(pads) or (advice,)
+    return Explanation("data", summary, not_joined(scene), told, other=sample_places(scene))
 
 
 def _is_image(value: object) -> bool:

@@ -96,11 +96,8 @@ def _uneven(scene: Scene, given: Shape, wanted: Shape) -> Iterator[str]:
 
 def _divisors(scene: Scene, place: int, whole: int, count: int) -> list[str]:
     """The next number that divides a size, written where a count among the arguments that failed is."""
-    match scene.node:
-        case ast.Call(args=args) if place < len(args):
-            ways = scene.origins.expressions(scene.user, args[place])[-1:]
-        case _:
-            return []
+    args = scene.node.args if isinstance(scene.node, ast.Call) else []
+    ways = scene.origins.expressions(scene.user, args[place])[-1:] if place < len(args) else []
     near = sorted((one for one in range(2, whole) if whole % one == 0), key=lambda one: abs(one - count))
     edits = (Edit.of(*way, str(one)) for way in ways if ast.unparse(way[0]) == str(count) for one in near[:3])
     return passed(

@@ -9,6 +9,7 @@ import ast
 import functools
 import os
 import pickle
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
@@ -32,6 +33,7 @@ from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
+_PICKED = re.compile(r"[\w.]+\[[a-z]\w*\]")  # one of several, which a name tells
 _SECONDS = 8.0  # for all copies
 _MOST_CHAINED = 4  # repairs of errors that follow upon each other
 _LONGEST = 160  # characters of an error
@@ -82,7 +84,8 @@ class Onward:
             written = next(filter(None, map(self.alone, ways)), None)
             met = written or self._tried((one,))
             is_chain = met is not None and getattr(met, "revisions", ()) != one.revisions
-            others = _elsewhere(self.scene, one) if is_chain and written is None else ()
+            several = any(_PICKED.fullmatch(getattr(each, "original", "")) for each in one.revisions)
+            others = _elsewhere(self.scene, one) if (is_chain or several) and written is None else ()
             met = next(filter(None, map(self.alone, others)), met)
             if isinstance(met, Met):
                 short.append(replace(one, until=f"; then line {met.row} fails: {met.error}"))
