@@ -73,10 +73,7 @@ def ends_well(made: Pass | None) -> bool:
 
 
 def repeated(
-    model: nn.Module,
-    args: Any,
-    kwargs: dict[str, Any],
-    others: Mapping[str, nn.Module] | None = None,
+    model: nn.Module, args: Any, kwargs: dict[str, Any], others: Mapping[str, nn.Module] | None = None
 ) -> Pass | None:
     """A call of a model once more, on copies; None where it cannot be copied."""
     if sum(math.prod(one.shape) for one in model.parameters()) > _MOST_ELEMENTS:

@@ -250,3 +250,20 @@ def test_a_function_of_one_tensor_is_followed_to_that(tmp_path: Path) -> None:
     assert {one.made_at.expression for one in found.operands if one.made_at} == {
         "small, large = (torch.ones(4, 3), torch.ones(4, 5))"
     }
+
+
+def test_no_loader_that_a_function_makes_is_told_as_what_made_an_item(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        DATA
+        + "class Rows(Dataset):\n    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n"
+        + "        return torch.ones(3) * i, i\n"
+        + "class Module:\n    def __init__(self):\n        self.data = Rows()\n"
+        "    def loader(self):\n        return DataLoader(self.data, 2)\nmodule = Module()\n"
+        "for x, y in module.loader():\n    nn.Linear(5, 2)(x)"
+    )
+    found, error = explained(path)
+    assert found is not None, error
+    (x,) = (one for one in found.operands if one.name == "x")
+    assert x.source is not None
+    assert x.source.expression == "torch.ones(3) * i"

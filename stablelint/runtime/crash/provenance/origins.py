@@ -281,7 +281,11 @@ class Origins:
         elif (item := callee(ast.Attribute(ast.Name("data"), "__getitem__"), {"data": data})) is not None:
             yield from self._returned(*item, picks)
         elif isinstance(source, ast.Call):
-            yield from self._behind(source, scope, picks)
+            for step in self._behind(source, scope, picks):
+                if step.value is not None and loaded(step.value, step.scope.names)[0] is not None:
+                    yield from self._behind_item(step.value, step.scope, picks)  # of what a function made
+                    return
+                yield step
 
     def _returned(
         self, function: FunctionType, owner: object, picks: _Picks, argument: Argument = none_given
