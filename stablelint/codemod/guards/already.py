@@ -57,7 +57,7 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     offsets = (one for one in _addends(value) if (number(one) or 0) > 0 or is_offset(tree, one, _SMOOTH))
     if ".masked_fill(" in proposal.template and (offset := next(offsets, None)) is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
-    if is_bound and role_of(tree, node) in QUOTIENTS and _is_square(value):
+    if is_bound and role_of(tree, node) in QUOTIENTS and is_square(value):
         raise Withheld(f"the bound of `{shown(tree.text(value))}` is met by the squares of what is not small")
 
 
@@ -105,7 +105,7 @@ def _is_without_gradient(tree: Tree, node: ast.expr) -> bool:
     return False
 
 
-def _is_square(node: ast.expr) -> bool:
+def is_square(node: ast.expr) -> bool:
     """Whether an expression is a square, or a product of three factors or more that are no numbers."""
     power = power_of(node)
     match node:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
 from stablelint.codemod.flow.nodes import VIEWS, readers, root_name, title, unsigned, viewed, whole
-from stablelint.codemod.guards.already import is_offset
+from stablelint.codemod.guards.already import is_offset, is_square
 from stablelint.codemod.guards.bound import (
     QUOTIENTS,
     applied,
@@ -280,15 +280,16 @@ def _is_near_zero(template: str) -> bool:
 
 
 def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
-    """The bounds of a logarithm: wider ones of a variance, half of which is exponentiated, or which is called one.
+    """The bounds of a logarithm: wider ones where it is a variance's, narrower ones where a scale divides.
 
-    A side that the author has bounded stays as it is. Raises Withheld where that is the side which the proposal is for.
+    One that has the same name in the same class or function is taken for the same. A side that the author has bounded
+    stays as it is. Raises Withheld where that is the side which the proposal is for.
     """
     inner = of_logarithm(exponent)
-    is_rooted = any(applied(tree, one, "sqrt") for one in _exponentials(tree, exponent))
-    is_variance = is_rooted or halved(exponent) is not None or words.names_a_variance(title(inner))
+    exponents = [exponent, *_named_alike(tree, inner)]
+    is_variance = any(_is_of_variance(tree, one) for one in exponents)
     limits = _OF_VARIANCE if is_variance else _OF_STD
-    limits = _OF_DIVISOR[limits] if _divides(tree, exponent) else limits
+    limits = _OF_DIVISOR[limits] if any(_divides(tree, one) for one in exponents) else limits
     other = _exponentiated_by(tree, inner)
     if other is not None:
         raise Withheld(
@@ -302,6 +303,44 @@ def limits_of(tree: Tree, exponent: ast.expr, proposal: Proposal) -> str:
     return (
         f".clamp_min({least})" if "max" in sides else f".clamp(max={greatest})" if "min" in sides else limits
     )
+
+
+def _named_alike(tree: Tree, inner: ast.expr) -> Iterator[ast.expr]:
+    """What else is exponentiated, in the class or function around a logarithm, of which that has the same name."""
+    classes = (link.parent for link in tree.ancestors(inner) if isinstance(link.parent, ast.ClassDef))
+    around = next(classes, None) or scope_of(tree, inner)
+    name = ast.unparse(inner)
+    for one in ast.walk(around) if not isinstance(around, ast.Module) else ():
+        if isinstance(one, ast.Call) and called_name(one) in _EXPONENTIALS:
+            exponent = one.args[0] if one.args else getattr(one.func, "value", None)
+            if exponent is not None and ast.unparse(of_logarithm(exponent)) == name:
+                yield exponent
+
+
+def _is_of_variance(tree: Tree, exponent: ast.expr) -> bool:
+    """Whether the exponential is a variance: it is called one, a root of it is taken, or it stands with a square.
+
+    A root of its sum with something, as of `v + eps`, or a square that is divided by that, is one of it.
+    """
+    if halved(exponent) is not None or words.names_a_variance(title(of_logarithm(exponent))):
+        return True
+    for made in _exponentials(tree, exponent):
+        above = tree.link(made).parent
+        is_term = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Add)
+        terms = [above.left, above.right] if is_term and isinstance(above, ast.BinOp) else []
+        sums = [made, above] if is_term and isinstance(above, ast.BinOp) else [made]
+        is_divided = any(_divides_square(tree, one) for one in sums)
+        if is_divided or any(map(is_square, terms)) or any(applied(tree, one, "sqrt") for one in sums):
+            return True
+    return False
+
+
+def _divides_square(tree: Tree, node: ast.expr) -> bool:
+    """Whether a square, or a sum or product with one, is divided by a node."""
+    above = tree.link(node).parent
+    is_divisor = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div) and above.right is node
+    divided = ast.walk(above.left) if is_divisor and isinstance(above, ast.BinOp) else ()
+    return any(isinstance(one, ast.expr) and is_square(one) for one in divided)
 
 
 def _exponentiated_by(tree: Tree, inner: ast.expr) -> str | None:

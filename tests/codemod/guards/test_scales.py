@@ -120,6 +120,36 @@ def test_a_name_with_two_exponentials_is_bounded_once() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("other", "least"),
+    [
+        ("torch.exp(0.5 * log_s)", -40),
+        ("(log_s.exp() + 1e-8).sqrt()", -40),
+        ("(x - y) ** 2 / log_s.exp()", -40),
+        ("torch.pow(x - y, 2) / (log_s.exp() + 1e-6)", -40),
+        ("(log_s.exp() + (x - y) ** 2) / 2", -40),
+        ("((x - y) / log_s.exp()) ** 2", -20),
+        ("(x - y) ** 2 / y.exp()", -20),
+    ],
+)
+def test_what_is_a_variance_elsewhere_in_the_function_has_the_bounds_of_one(other: str, least: int) -> None:
+    source = f"{HEAD}def f(x, y, log_s):\n    if x is y:\n        return {other}\n    return log_s + x / torch.exp(log_s)\n"
+    fixed = rewritten(source, last(source, "log_s", EXP))
+    assert f"clamp({least}.0, 20.0)" in fixed
+    assert fixed.count("clamp") == 1
+
+
+def test_the_methods_of_a_class_have_one_range() -> None:
+    source = (
+        f"{HEAD}class Policy:\n    def sample(self, x):\n        m, log_std = self(x)\n"
+        "        return m + log_std.exp() * torch.randn_like(m)\n\n"
+        "    def score(self, x, a):\n        m, log_std = self(x)\n        return ((a - m) / log_std.exp()) ** 2\n"
+    )
+    read = Binding("log_std", span_of(source, "log_std", 1))
+    first = rewritten(source, proposal(source, "log_std", EXP, occurrence=1, x=read))
+    assert "log_std.clamp(-20.0, 20.0).exp() * torch" in first
+
+
 def test_each_of_two_names_beside_is_bounded_where_it_is_made() -> None:
     source = f"{HEAD}def f(p):\n    a = p[0]\n    b = p[1]\n    return torch.exp(a - b) + a - b\n"
     fixed = rewritten(source, proposal(source, "a - b", EXP, x="a - b"))
