@@ -55,6 +55,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         check_cast_back,
         idle.check_log_of_quotient,
         idle.check_caught,
+        idle.check_index,
         idle.check_masked_maximum,
     ):
         one(tree, proposal, node)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from stablelint.codemod.flow.definition import binds, definition, function_of, takes
-from stablelint.codemod.flow.nodes import is_number, loads, root_name
+from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of, takes
+from stablelint.codemod.flow.nodes import is_name, is_number, loads, root_name
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
@@ -58,6 +58,21 @@ def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         called |= {called_name(one) for each in within for one in nodes_below(each, ast.Call)}
         if node in body or getattr(function, "name", None) in called:
             raise Withheld(f"line {block.lineno} sees to the error that a division by 0 raises")
+
+
+def check_index(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """Behind a loop that counts from 0 its index is one less than its turns: 1 in place of 0 is right for one turn alone."""
+    if not isinstance(node, ast.Name) or not proposal.template.startswith(("max($", "($")):
+        return
+    for loop in nodes_below(scope_of(tree, node), ast.For):
+        several = isinstance(loop.target, ast.Tuple)
+        counter = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+        counted = loop.iter if called_name(loop.iter) == ("enumerate" if several else "range") else None
+        is_from_0 = isinstance(counted, ast.Call) and len(counted.args) == 1 and not counted.keywords
+        if is_from_0 and is_name(counter, node.id) and (loop.end_lineno or 0) < node.lineno:
+            raise Withheld(
+                f"`{node.id}` is the last index, one less than the count: divide by `{node.id} + 1`"
+            )
 
 
 def check_masked_maximum(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -33,6 +33,27 @@ def test_a_quotient_whose_logarithm_stays_infinite_gets_no_bound(
         assert why in withheld(source, change)
 
 
+@pytest.mark.parametrize(
+    ("loop", "is_offered"),
+    [
+        ("for i, x in enumerate(a):", False),
+        ("for i in range(b):", False),
+        ("for i, x in enumerate(a, 1):", True),
+        ("for i, x in enumerate(a, start=1):", True),
+        ("for i in range(1, b):", True),
+        ("for i, x in a:", True),
+        ("for j, x in enumerate(a):", True),
+    ],
+)
+def test_an_index_behind_its_loop_is_taken_for_no_count(loop: str, is_offered: bool) -> None:
+    source = _function(f"i = 0\n    {loop}\n        c += 1\n    return c / i")
+    change = proposal(source, "i", "max($x, 1)", occurrence=source.count("i") - 1, x="i")
+    if is_offered:
+        assert rewritten(source, change).endswith("return c / max(i, 1)\n")
+    else:
+        assert "divide by `i + 1`" in withheld(source, change)
+
+
 CAUGHT = """
 def rate(total, parts):
     n = total.get(parts)
