@@ -161,19 +161,17 @@ def entries(held: object) -> Mapping[str, Any]:
     return {} if plain else getattr(held, "__dict__", {})
 
 
-def called_so(name: str, value: object, scope: Mapping[str, Any]) -> Iterator[ast.expr]:
-    """What has a value in a scope and is called as an argument is, or further: `cfg["teacher_hidden"]` for `hidden`."""
-    found, wanted = list[tuple[bool, str]](), {*name.split("_")}
-    waiting = [
-        (key, key, held, 0) for key, held in [*scope.items()][::-1] if key[:1] != "_"
-    ]  # local ones first
+def called_so(name: str, value: object, scope: dict[str, Any], near: set[str]) -> Iterator[ast.expr]:
+    """What has a value in a scope and is called as an argument is, or further; of names that are `near` first."""
+    found, wanted = list[tuple[bool, int, bool, str]](), {*name.split("_")}
+    waiting = [(key, key, held, 0) for key, held in [*scope.items()][::-1] if key[:1] != "_"]
     for text, key, held, depth in waiting:
         if type(held) is type(value) and held == value and wanted <= {*key.split("_")}:
-            found.append((key != name, text))
+            found.append((key != name, depth, text.split(".")[0].split("[")[0] not in near, text))
         inner = entries(held) if depth < _DEPTH else {}
         way = "{}[{!r}]" if isinstance(held, dict) else "{}.{}"
         waiting += [(way.format(text, one), one, each, depth + 1) for one, each in inner.items()]
-    yield from (ast.parse(text, mode="eval").body for _, text in sorted(found, key=operator.itemgetter(0)))
+    yield from (ast.parse(text, mode="eval").body for *_, text in sorted(found, key=lambda one: one[:3]))
 
 
 def member(name: str, path: str) -> str:

@@ -134,6 +134,12 @@ CASES = (
         "heads['b'](x).squeeze(-1) in line 7 passes",
         ("out[key]",),
     ),
+    (
+        SIZED + "def load(state, args, data):\n    net = Net(args['small'])\n    net.load_state_dict(state)\n"
+        "load(Net(8).state_dict(), {'width': 8, 'small': 4}, {'width': 8})",
+        "Net(args['width']) in line 11 passes",
+        ("data[",),
+    ),
     (UP, "F.interpolate(x, size=skip.shape[-2:])", ("dim=", "skip[")),
 )
 

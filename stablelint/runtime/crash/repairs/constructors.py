@@ -216,7 +216,7 @@ def with_others(
 ) -> Iterator[ast.Call]:
     """A call with other values for its arguments: as they are called there, and as numbers."""
     given = taken(call)
-    there = [next(called_so(name, value, names), None) for name, _, value in changes]
+    there = [next(called_so(name, value, names, names_in(call)), None) for name, _, value in changes]
     plain = [written(given.get(name, ast.Constant(before)), before, value) for name, before, value in changes]
     for values in (there, plain) if any(there) else (plain,):
         anew = copy.deepcopy(call)
