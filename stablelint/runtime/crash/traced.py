@@ -181,12 +181,23 @@ def _changes(past: History, operand: Operand, size: int, wanted: set[int]) -> tu
             bears = bears or is_it or not wanted.isdisjoint({*before.shape} - {*last.shape})
             name = operand.name if last.shape == operand.shape else f"before {operand.name}"
             what = "before that:" if told else f"{name}:" if is_it else f"{operand.name} is taken from"
-            given = alike if last.operation in having("join") else [before]
+            given = alike if last.operation in having("join") else [_before_layers(past, before, last)]
             told.append((f"{what} {last.shape} of {' and '.join(str(one.shape) for one in given)}", last.at))
         if not same_rank:
             break
         place, size = last.given[parts.index(before)], before.shape[axis]
     return size in wanted, told if bears else []
+
+
+def _before_layers(past: History, before: Past, last: Past) -> Past:
+    """What the expression of an operation was given, where that has several layers make it: `self.net(x)`."""
+    while before.at == last.at:
+        parts = [past.pasts[one] for one in before.given]
+        alike = [one for one in parts if len(one.shape) == len(before.shape)]
+        if not alike:
+            break
+        before = alike[0]
+    return before
 
 
 def _has(size: int, past: Past) -> bool:

@@ -250,6 +250,19 @@ def test_tells_where_samples_became_other_rows(tmp_path: Path) -> None:
     ]
 
 
+def test_layers_that_one_expression_applies_are_told_of_what_it_was_given(tmp_path: Path) -> None:
+    found = explanation_of(
+        "def up(i, o):\n    return nn.ConvTranspose2d(i, o, 3, stride=2, padding=1, output_padding=1)\n"
+        "net = nn.Sequential(up(8, 4), nn.ReLU(), up(4, 1), nn.Sigmoid())\n"
+        "h, x = torch.rand(2, 8, 4, 4), torch.rand(2, 1, 14, 14)\n"
+        "recon = net(h)\nF.binary_cross_entropy(recon, x)\n",
+        tmp_path,
+    )
+    assert [(what, at.expression) for what, at in found.other if " of " in what] == [
+        ("recon: (2, 1, 16, 16) of (2, 8, 4, 4)", "net(h)")
+    ]
+
+
 def test_what_a_batch_is_taken_from_is_not_called_the_batch(tmp_path: Path) -> None:
     found = explanation_of(
         "data = torch.rand(20, 3, 4).flatten(1) * 2\n"
