@@ -97,3 +97,33 @@ def test_the_length_along_what_was_selected_shows_an_element(body: str) -> None:
 )
 def test_the_length_along_another_dimension_shows_none(body: str) -> None:
     assert [rule for _, rule in open_(f"{HEAD}{body}    return rows.mean()\n")] == ["SL502"]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "m.sum() == 0",
+        "m.sum().item() == 0",
+        "int(m.sum()) == 0",
+        "float(m.sum()) == 0",
+        "not int(m.sum())",
+        "not m.sum().item()",
+        "not m.sum()",
+        "int(m.sum()) < 1",
+        "m.float().mean() == 0",
+    ],
+)
+def test_a_total_of_a_mask_shows_an_element_in_any_spelling(test: str) -> None:
+    code = f"def f(x, m):\n    if {test}:\n        return x.sum()\n    return x[m].mean()\n"
+    assert open_(code) == []
+    told = open_(code.replace("x[m].mean()", "x[~m].mean()"))
+    assert [rule for _, rule in told] == ["SL502"]
+
+
+@pytest.mark.parametrize(
+    ("test", "shows"),
+    [("m.sum() != 0", True), ("m.float().mean() > 0", True), ("m.float().mean() != 0", False)],
+)
+def test_the_mean_of_nothing_is_not_0_and_shows_no_element(test: str, shows: bool) -> None:
+    code = f"def f(x, y, k):\n    m = y[k] > 0\n    if {test}:\n        return x[k][m].mean()\n"
+    assert ((4, "SL502") in open_(code)) is not shows

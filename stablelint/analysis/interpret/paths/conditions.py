@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from stablelint.analysis.values.families import FINITE_TESTS
 from stablelint.analysis.values.masks import holds_truth, truth_of
-from stablelint.analysis.values.selections import places_taken, selector, shows_an_element
+from stablelint.analysis.values.selections import places_reduced, places_taken, selector, shows_an_element
 from stablelint.analysis.values.state import IN_PLACE, Frame, State, identity
 from stablelint.analysis.values.value import NUMERIC, Kind, Value, believed
 from stablelint.analysis.values.views import laid_alike, stripped
@@ -81,7 +81,7 @@ def _truthy(test: Value, state: State) -> None:
         state.learn(test, _NONZERO)
     state.nonempty |= {test.key}
     state.selecting |= {test.key}
-    if test.interval.lo >= 0:
+    if _shows_elements(test, _NONZERO, state):
         _counted(test, Interval(0.0, math.inf, lo_open=True), state)
 
 
@@ -151,11 +151,20 @@ def _bound(op: str, subject: Value, bound: Interval, state: State) -> None:
         return
     state.learn(subject, learned)
     _through(op, subject, learned, state)
-    positive = learned.lo > 0 or (learned.lo == 0 and learned.lo_open)
-    if positive or (learned.nonzero and (subject.interval.lo >= 0 or subject.op in _SMALLER | _TOTALS)):
+    if _shows_elements(subject, learned, state):
         _counted(subject, learned, state)
     if learned.hi <= 0 and _is_count_of_truths(subject):
         assume(truth_of(subject.operands["input"]), False, state)
+
+
+def _shows_elements(subject: Value, learned: Interval, state: State) -> bool:
+    """Whether a count or total that lies so has something to count; the mean of nothing is NaN, which is not 0 either."""
+    if learned.lo > 0 or (learned.lo == 0 and learned.lo_open):
+        return True
+    count = stripped(subject, ("item",))
+    if not learned.nonzero or (count.op == "mean" and places_reduced(count, state) is not None):
+        return False
+    return count.interval.lo >= 0 or count.op in _SMALLER | _TOTALS
 
 
 def _is_count_of_truths(value: Value) -> bool:
