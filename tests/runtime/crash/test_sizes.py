@@ -50,6 +50,14 @@ CASES = {
         ("nn.Linear(6, 2) in line 8 passes",),
         "in_features of out, 8, comes from here width = 2 * 4",
     ),
+    "one of two equal numbers": (
+        "class Net(nn.Module):\n    def __init__(self, mels):\n        super().__init__()\n"
+        "        self.out = nn.Linear(4 * (mels // 8) * 8, 2)\n"
+        "    def forward(self, x):\n        return self.out(torch.flatten(x, 1))\n"
+        "mels = 32\nnet = Net(mels)\nnet(torch.ones(3, 4, 4, 7))\n",
+        ("nn.Linear(4 * (mels // 8) * 7, 2) in line 8 passes",),
+        "",
+    ),
     "features and steps of a recurrent layer": (
         "rnn = nn.GRU(7, 4, batch_first=True)\nx = torch.ones(3, 7, 5)\nrnn(x)\n",
         (

@@ -106,11 +106,10 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
         if given[name] != size and deduced(whole, {**names, name: size}) == value:
             yield from around(scene, [(ast.Name(name), given[name], size)], places)
     for number, size in product(sorted({*re.findall(r"\b\d+\b", ast.unparse(node))}), sizes):
-        text = re.sub(rf"\b{number}\b", str(size), ast.unparse(node))
-        other = ast.parse(text, mode="eval").body
-        if number != str(size) and deduced(_expanded(other, scope), names) == value:
-            anew = ast.unparse(call).replace(ast.unparse(node), text)
-            yield anew, Edit.of(call, scope.code.co_filename, anew)
+        for text in _replaced(ast.unparse(node), number, str(size)) if number != str(size) else ():
+            if deduced(_expanded(ast.parse(text, mode="eval").body, scope), names) == value:
+                anew = ast.unparse(call).replace(ast.unparse(node), text)
+                yield anew, Edit.of(call, scope.code.co_filename, anew)
 
     for name in names_in(node):
         made = assignment(scope.code, name, scope.before)
@@ -121,6 +120,14 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
                 there = deduced(ast.parse(text, mode="eval").body, names)
                 if inner is not None and deduced(node, {**names, name: there}) == value:
                     yield f"{name} = {text}", Edit.of(inner, scope.code.co_filename, text)
+
+
+def _replaced(text: str, number: str, size: str) -> Iterator[str]:
+    """An expression with one of its equal numbers replaced, the last first, and then with all of them."""
+    found = [one.span() for one in re.finditer(rf"\b{number}\b", text)]
+    if len(found) > 1:
+        yield from (text[:start] + size + text[end:] for start, end in reversed(found))
+    yield re.sub(rf"\b{number}\b", size, text)
 
 
 def _expanded(node: ast.expr, scope: Scope) -> ast.expr:
