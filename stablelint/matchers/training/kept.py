@@ -68,17 +68,25 @@ def graph_kept_in_list(review: Review, rule: Rule) -> Sites:
                 continue
             for part in parts:
                 message = _JOINED if kept.is_joined else None
-                fixed = _to_detach(part, kept)
+                fixed = _to_detach(part, kept, backs, review.module)
                 yield site_at(review, rule, part, fixed, shown=known, message=message, kind=Kind.TENSOR)
         for listed in nodes_in(root, ast.ListComp):
             if _gives_back_loss(listed.elt, review):
                 yield site_at(review, rule, listed.elt, {"kept": listed.elt}, kind=Kind.TENSOR)
 
 
-def _to_detach(part: ast.expr, kept: Kept) -> dict[str, ast.expr]:
-    """What a fix rewrites: the part itself, and nothing where that is a collection which holds the loss."""
+def _to_detach(part: ast.expr, kept: Kept, backs: list[ast.AST], module: ModuleInfo) -> dict[str, ast.expr]:
+    """What a fix rewrites: the part itself, and nothing where that is a collection which holds the loss.
+
+    What a step returns may be one as well, unless its backward is seen, or what it is computed by.
+    """
     made = bound_to(spelled(part), kept.at, kept.loop)
-    return {} if made is not None and list(parts_of(made)) != [made] else {"kept": part}
+    is_returned = all(isinstance(back, ast.Return) for back in backs)
+    named = bound_to(spelled(made), kept.at, kept.loop) if isinstance(made, ast.Name) else None
+    computed = named or made or part
+    is_tensor = isinstance(computed, ast.BinOp) or bool(operation_of(computed, module))
+    is_collection = made is not None and list(parts_of(made)) != [made]
+    return {} if is_collection or (is_returned and not is_tensor) else {"kept": part}
 
 
 def _training(review: Review) -> Iterator[tuple[ast.AST, list[ast.AST]]]:

@@ -159,7 +159,14 @@ def test_a_total_that_its_loop_begins_anew_lets_go_of_what_it_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "mended"), [("loss", "loss.detach()"), ("{'loss': loss}", None), ("[loss]", None)]
+    ("given", "mended"),
+    [
+        ("loss", "loss.detach()"),
+        ("loss * 2", "loss.detach()"),
+        ("{'loss': loss}", None),
+        ("[loss]", None),
+        ("self.shared(batch)", None),
+    ],
 )
 def test_only_a_tensor_is_detached(given: str, mended: str | None) -> None:
     source = f"""
