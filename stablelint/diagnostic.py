@@ -163,7 +163,7 @@ class Fix(NamedTuple):
 
 NOT_HALF = "not half"  # its program trains, and speaks nowhere of half precision
 INTEGERS = "integers"  # it may hold integers, or does
-UPCAST = "upcast"  # something that it is made of was cast to single precision, and it perhaps cast back under a name
+MAYBE_HALF = "maybe half"  # its program casts to float16, and nothing that it is made of was cast back
 
 
 class Binding(NamedTuple):
@@ -172,7 +172,7 @@ class Binding(NamedTuple):
     `text` is Python that yields the value when it is evaluated at the site, or None where no such expression
     exists any more (a name was rebound, the value came from another function). `span` is where that text
     stands, when it stands within the finding itself; `origin`, where there is no text, where the value was computed in
-    the same function. `dtype` is the element type where known ("float16"), or `INTEGERS`, `UPCAST` or `NOT_HALF`;
+    the same function. `dtype` is the element type where known ("float16"), or `INTEGERS`, `NOT_HALF` or `MAYBE_HALF`;
     `is_tensor` tells that something shows it to be a tensor, and no number of Python's.
     """
 

@@ -64,7 +64,7 @@ def _replaced(
     file: File, proposal: Proposal, node: ast.expr, inline: bool, moved: Sequence[ast.expr] = ()
 ) -> list[Edit]:
     operands = operands_for(file, proposal, node)
-    template = limits.sized(proposal.template, operands, file.is_scripted, file.is_double, file.is_half)
+    template = limits.sized(proposal.template, operands, file.is_scripted, file.is_double)
     check_kind(file, node, template, operands)
     alias = without_alias(file.tree, node, template, operands)
     if alias is not None:
@@ -175,7 +175,7 @@ def _in_choice(
 def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> list[Edit]:
     """Edits for ``x /= y``: only its right side changes, so that the assignment stays in place."""
     operands = operands_for(file, proposal, node)
-    template = limits.sized(proposal.template, operands, file.is_scripted, file.is_double, file.is_half)
+    template = limits.sized(proposal.template, operands, file.is_scripted, file.is_double)
     expression = forms.parse_template(template)
     expression = limits.with_types(expression, operands, file.imported_at(node))
     refusal = "the assignment is made in place, and the rewrite has no such form"

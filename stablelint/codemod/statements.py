@@ -155,7 +155,7 @@ def _statements(
     file: File, proposal: Proposal, site: ast.stmt
 ) -> tuple[list[Edit], list[str], list[ast.stmt]]:
     operands = operands_for(file, proposal, site)
-    template = limits.sized(proposal.template, operands, file.is_scripted, file.is_double, file.is_half)
+    template = limits.sized(proposal.template, operands, file.is_scripted, file.is_double)
     try:
         module = ast.parse(encode(template)[0].strip())
     except (SyntaxError, RuleError) as error:

@@ -12,7 +12,7 @@ from stablelint.analysis.values.sorts import may_be_integral
 from stablelint.analysis.values.value import Value
 from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
-from stablelint.diagnostic import INTEGERS, NOT_HALF, UPCAST, Binding
+from stablelint.diagnostic import INTEGERS, MAYBE_HALF, NOT_HALF, Binding
 from stablelint.syntax import operations, precision
 from stablelint.syntax.names import dotted
 from stablelint.syntax.operations import having
@@ -166,7 +166,8 @@ def _type_of(value: Value, site: Site) -> str | None:
     shows = site.context.shows
     if shows(precision.TRAINED) is not None and shows(precision.HALF) is None:
         return NOT_HALF
-    return UPCAST if is_upcast(value) else None
+    is_cast = any(shows(fact) is not None for fact in (precision.FLOAT16, precision.DEFAULT))
+    return MAYBE_HALF if is_cast and not is_upcast(value) else None
 
 
 def _setting(value: Value, site: Site, target: ast.AST, module: ModuleInfo) -> ast.expr | None:

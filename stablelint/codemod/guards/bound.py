@@ -16,7 +16,7 @@ from stablelint.codemod.flow.definition import declared, definition, function_of
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.flow.nodes import is_name, loads, power_of, root_name, title, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
-from stablelint.codemod.templates.limits import widest
+from stablelint.codemod.templates.limits import roomy, widest
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Proposal
 from stablelint.syntax import operations
@@ -174,7 +174,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     bounded = replace(proposal, template=REPLACED.sub(r"$\1.clamp_min(\2)", proposal.template))
     one = ONE.match(proposal.template)
     operand = operand_of_clamp(bounded, node) if one is None else one[1]
-    is_widest = operand is not None and proposal.template == widest(operand)
+    is_widest = operand is not None and proposal.template in (widest(operand), roomy(operand))
     if (
         operand is None
         or not isinstance(node, ast.Name)

@@ -22,7 +22,7 @@ from stablelint.codemod.guards.bound import (
 from stablelint.codemod.guards.boxes import OF_EXTENT, scaled_extent
 from stablelint.codemod.templates.clamps import given_bounds, multiplied, number
 from stablelint.codemod.templates.forms import parse_template
-from stablelint.codemod.templates.limits import widest
+from stablelint.codemod.templates.limits import may_be_half, roomy, widest
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import SourceText
@@ -33,6 +33,7 @@ from stablelint.syntax.names import called_name, is_literal, last_name
 from stablelint.syntax.operations import having
 
 _OF_RATIO = ".clamp(max=20.0)"
+_OF_HALF = ".clamp(max=10.0)"
 _OF_BASE = ".clamp(max=44.0)"  # the square of the exponential is still finite
 # No data have a variance of exp(20). Below stand the least whose reciprocal is finite, and that of whose square is: a
 # smaller variance than latent diffusion allows, exp(-30), can be meant.
@@ -47,6 +48,7 @@ _LEAST = {
     "reciprocal": _OF_DENOMINATOR,
     "rsqrt": ".clamp_min(-58.0)",  # that of its root's cube is
 }
+_SMALL = 10.0  # beside a logarithm that is bounded at 20
 _OF_RADICAND = ".clamp_min(-87.0)"  # the exponential is still a normal number
 _PROMISES = {
     _OF_VARIANCE: "keep the logarithm of the variance between -80 and 20, where it and its reciprocal are finite",
@@ -62,6 +64,9 @@ _PROMISES = {
     _OF_RADICAND: "keep the exponent above -87, where the exponential is a normal number",
     ".clamp(max=88.0)": "keep the argument below 88, which float32 bears",
     ".clamp(min=-88.0)": "keep the argument above -88, which float32 bears",
+    ".clamp(max=80.0)": "keep the argument below 80, which leaves sums and products of the exponential room in float32",
+    ".clamp(min=-80.0)": "keep the argument above -80, which leaves sums and products of the exponential room in float32",
+    _OF_HALF: "keep the argument below 10, where the exponential is finite in half precision, too",
     OF_EXTENT: "keep the extent of a box within 62.5 times that of its anchor, as detectors do",
     ".clamp_min(0)": "keep the argument from falling below 0 by rounding",
     " == 0, 1)": "divide by 1 in place of 0",
@@ -73,6 +78,7 @@ _REDUCED = (*VIEWS, "sum", "detach")
 _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
 _SPREADS = having("spread")
+_GROWING = having("grow")
 _NOISE = ("randn_like", "randn")
 _MOVES = having("copy", "device", "cast")
 _DENSITIES = ("Normal", "LogNormal", "Laplace")
@@ -124,7 +130,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
                 replace(proposal, template=f"${operand}{OF_EXTENT}"), extent, "the size of boxes"
             ), node
         if _is_log_ratio(node):
-            made = replace(proposal, template=f"${operand}{_OF_RATIO}")
+            bound = _OF_HALF if may_be_half(proposal.bindings[operand].dtype) else _OF_RATIO
+            made = replace(proposal, template=f"${operand}{bound}")
             return by_name(made, node, "the logarithm of a ratio of probabilities"), node
         is_double = proposal.bindings[operand].dtype == "float64"
         if (
@@ -133,6 +140,8 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
             and any(_is_squared(tree, one) for one in _exponentials(tree, node))
         ):
             return replace(proposal, template=f"${operand}{_OF_BASE}"), node
+        if any(_grows(tree, one) for one in _exponentials(tree, node)):
+            return replace(proposal, template=roomy(operand)), node
     if proposal.template.startswith(f"${operand}.clamp_min("):
         if _is_part_of_deviation(tree, node):
             return replace(proposal, template=f"${operand}.masked_fill(${operand} == 0, 1)"), node
@@ -400,13 +409,19 @@ def of_factor(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal,
 
 
 def of_logarithm(node: ast.expr) -> ast.expr:
-    """What an expression is, its sign aside, or is half of or twice, as a variance's logarithm is a deviation's."""
+    """What an expression is, its sign and a small number beside it aside, or is half of or twice, as a variance's logarithm
+    is a deviation's."""
     node = unsigned(node)
-    if isinstance(node, ast.BinOp) and is_product(node):
-        for factor, other in ((node.left, node.right), (node.right, node.left)):
-            if number(unsigned(factor)) == 2:
-                return other
+    pairs = ((node.left, node.right), (node.right, node.left)) if isinstance(node, ast.BinOp) else ()
+    for one, other in pairs:
+        size = number(unsigned(one))
+        if size is not None and (size == 2 if is_product(node) else _is_sum(node) and abs(size) < _SMALL):
+            return of_logarithm(other) if _is_sum(node) else other
     return halved(node) or node
+
+
+def _is_sum(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def halved(node: ast.expr) -> ast.expr | None:
@@ -543,6 +558,15 @@ def _is_squared(tree: Tree, node: ast.expr) -> bool:
     exponents += [] if power is None else power.args[-1:]
     is_higher = any(one is not node and (number(one) or 0) >= 2 for one in exponents)
     return is_higher or applied(tree, node, "square") is not None
+
+
+def _grows(tree: Tree, node: ast.expr) -> bool:
+    """Whether a node is added up, or multiplied with something that is no number: large ones give what is too large."""
+    above = tree.link(node).parent
+    if isinstance(above, ast.BinOp):
+        other = above.left if above.right is node else above.right
+        return isinstance(above.op, ast.Mult | ast.MatMult) and number(unsigned(other)) is None
+    return applied(tree, node, *_GROWING) is not None
 
 
 def _scales_noise(tree: Tree, node: ast.expr) -> bool:

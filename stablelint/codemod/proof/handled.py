@@ -16,7 +16,7 @@ from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Link, Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import NOT_HALF, Applicability, Edit, Proposal
+from stablelint.diagnostic import MAYBE_HALF, NOT_HALF, Applicability, Edit, Proposal
 from stablelint.syntax.names import called_name, last_name
 from stablelint.syntax.operations import SELECTIONS, having
 from stablelint.syntax.remembered import remembered
@@ -409,7 +409,11 @@ def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where an operand of a type that callers choose would be computed in float32 from here on."""
     wide = _WIDENED.fullmatch(proposal.template)
     function = function_of(tree, node)
-    if wide is None or proposal.bindings[wide[1]].dtype not in (None, NOT_HALF) or function is None:
+    if (
+        wide is None
+        or proposal.bindings[wide[1]].dtype not in (None, NOT_HALF, MAYBE_HALF)
+        or function is None
+    ):
         return
     later = (one for one in descendants(function) if getattr(one, "lineno", 0) >= node.lineno)
     if not any(isinstance(one, ast.Call) and called_name(one) in _CASTS for one in later):

@@ -3,9 +3,9 @@
 A page states a bound once, as ``torch.finfo($x.dtype).tiny ** 0.5``. A number takes its place where the operand is shown
 to be in single precision or better, where the project takes its gradients itself and nowhere speaks of half precision,
 and in TorchScript, which knows no `finfo`; everywhere else half precision may arrive, and the bound is asked of the
-operand, of a part of it that has its type, or of a name that it is given. No bound is one that an operand with a finite
-result crosses: the root of the smallest normal number of float16 is 0.0078, and in a file that speaks of half precision
-values below that number, 6.1e-5, count; there a bound is no larger than the smallest number of float16.
+operand, of a part of it that has its type, or of a name that it is given. No bound is one that a normal number crosses
+which has a finite result: the root of the smallest in float16 is 0.0078, so that where it may arrive the smallest itself is
+the bound.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stablelint.codemod.templates.forms import code, identifier, is_placeholder,
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.withheld import Withheld
-from stablelint.diagnostic import INTEGERS, NOT_HALF, UPCAST
+from stablelint.diagnostic import INTEGERS, MAYBE_HALF, NOT_HALF
 from stablelint.numerics.formats import FORMATS
 
 _HALF = ("float16", "bfloat16")
@@ -46,8 +46,9 @@ _OF_COMPLEMENT = "5e-8"  # what is left of 1 is 0 or more, in single precision a
 _SOFTPLUS = re.compile(r"softplus\((?P<of>[^()]*)\)")
 _PLACEHOLDER = re.compile(r"\$(\w+)")
 _EXPONENT = re.compile(
-    r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - 1)"
+    r"(?P<negative>1 - )?math\.(?P<log>log2?)\(torch\.finfo\(\$(?P<of>\w+)\.dtype\)\.max\)(?(negative)| - (?P<less>\d+))"
 )
+_ROOM = 8  # exp(8) terms or times as much are finite still
 
 
 def widest(operand: str) -> str:
@@ -55,25 +56,32 @@ def widest(operand: str) -> str:
     return f"${operand}.clamp(max=math.log(torch.finfo(${operand}.dtype).max) - 1)"
 
 
+def roomy(operand: str) -> str:
+    """As `widest`, less what a sum or product of exponentials takes; float16 has no room for that."""
+    return widest(operand).replace(" - 1)", f" - {1 + _ROOM})")
+
+
+def may_be_half(dtype: str | None) -> bool:
+    """Whether what a bound is for can be of float16, whose exponential ends at 11."""
+    return dtype in ("float16", MAYBE_HALF)
+
+
 def sized(
     template: str,
     operands: Mapping[str, Operand],
     scripted: bool = False,
     double: bool = False,
-    half: bool = False,
 ) -> str:
     """The template with numbers for the limits of operands, by placeholder, whose element type is shown.
 
     The largest exponent is a number as well, that of single precision where nothing is known, unless the file speaks of
-    `double` precision. Where float16 may arrive, a lower limit is no larger than its smallest number, below which no
-    healthy value of it lies; the smallest normal number alone will do where the file does not speak of `half` precision.
+    `double` precision, or its program casts to float16. There the smallest normal number stands for its roots.
     """
 
     def known(found: re.Match[str]) -> str | None:
         operand = operands.get(PREFIX + found["of"])
-        if operand is None or operand.dtype == UPCAST:
-            return "float32" if half and operand is not None and not is_cheap(operand.tree) else None
-        return "float32" if operand.dtype == INTEGERS else operand.dtype if operand.dtype in FORMATS else None
+        kind = None if operand is None else operand.dtype
+        return "float32" if kind == INTEGERS else kind if kind in FORMATS else None
 
     def number(found: re.Match[str]) -> str:
         limit, operand = found["limit"], operands.get(PREFIX + found["of"])
@@ -90,19 +98,21 @@ def sized(
         not_half = operand is not None and operand.dtype == NOT_HALF
         if not_half and not double and limit in (_OF_SQUARE, _OF_CUBE):
             return _NUMBERS[limit]
-        if kind is None and limit.startswith(_TINY) and not not_half:
-            return least if limit == _TINY and not half else f"min({_SUBNORMAL}, {least})"
         numbers = _NUMBERS if kind == "float32" else _OF_DOUBLE if kind == "float64" else {}
-        if limit in (_OF_SQUARE, _OF_CUBE) and kind in _HALF:
-            return least.removesuffix(limit) + _TINY if kind == "float16" else _NUMBERS[limit]
+        if limit in (_OF_SQUARE, _OF_CUBE) and (kind in _HALF or (kind is None and not not_half)):
+            return _NUMBERS[limit] if kind == "bfloat16" else least.removesuffix(limit) + _TINY
         return numbers.get(limit, least)
 
     def exponent(found: re.Match[str]) -> str:
-        kind = known(found)
-        if kind is None and double and not scripted and found["log"] == "log" and not found["negative"]:
-            return f"math.floor(math.log(torch.finfo(${found['of']}.dtype).max))"
+        kind, operand = known(found), operands.get(PREFIX + found["of"])
+        is_narrow = operand is not None and may_be_half(operand.dtype)
+        less = 1 if is_narrow else int(found["less"] or 1)
+        is_asked = kind is None and (double or is_narrow) and not scripted
+        if is_asked and found["log"] == "log" and not found["negative"]:
+            room = f" - {less - 1}" * (less > 1)
+            return f"math.floor(math.log(torch.finfo(${found['of']}.dtype).max)){room}"
         largest = FORMATS[kind or "float32"].max
-        bound = math.ceil((math.log if found["log"] == "log" else math.log2)(largest)) - 1
+        bound = math.ceil((math.log if found["log"] == "log" else math.log2)(largest)) - less
         return f"{'-' * bool(found['negative'])}{bound:.1f}"
 
     def softplus(found: re.Match[str]) -> str:

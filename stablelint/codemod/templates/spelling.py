@@ -14,7 +14,6 @@ from stablelint.codemod.templates.imports import import_for, insertion
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Edit
 from stablelint.records import dataclass, field
-from stablelint.syntax.precision import shows_half
 
 # Functions of `torch` that `torch.nn.functional` holds as well.
 _IN_BOTH = ("softmax", "log_softmax")
@@ -48,11 +47,6 @@ class File:
     def is_double(self) -> bool:
         """Whether the file speaks of double precision."""
         return _DOUBLE.search(self.tree.source.text) is not None
-
-    @cached_property
-    def is_half(self) -> bool:
-        """Whether the file speaks of half precision."""
-        return shows_half(self.tree.source.text.encode())
 
     def qualified(self, function: ast.expr) -> str | None:
         """The name of a function of an imported module, or None."""

@@ -35,6 +35,7 @@ DOCUMENTED = {
     "sinh(": "the bound is that of the exponential, which is twice as large",
     "cosh(": "the bound is that of the exponential, which is twice as large",
     "log(p_.clamp": "no probability is negative",
+    "clamp(max=80.0)": "what is added up or multiplied next leaves room for that",
     "clamp(max=88.0)": "where nothing speaks of doubles, the largest exponent is that of single precision",
     "softplus(": "above 20 it is its operand, which 1e-9 is missing to",
 }

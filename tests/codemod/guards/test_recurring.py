@@ -14,8 +14,7 @@ def test_a_divisor_that_recurs_is_guarded_once_under_a_name() -> None:
     )
     assert body(rewritten(source, proposal(source, "torch.sin(w)", NEAR_ZERO, x="torch.sin(w)"))) == (
         "def f(t, w):\n    w_sin = torch.sin(w)\n    w_sin = w_sin.masked_fill(\n"
-        "        w_sin.abs() < min(6e-8, torch.finfo(w_sin.dtype).tiny ** 0.5),\n"
-        "        min(6e-8, torch.finfo(w_sin.dtype).tiny ** 0.5),\n    )\n"
+        "        w_sin.abs() < torch.finfo(w_sin.dtype).tiny, torch.finfo(w_sin.dtype).tiny\n    )\n"
         "    a = t / w_sin\n    b = w / (2 * w_sin)\n    return a, b\n"
     )
 
