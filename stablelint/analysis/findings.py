@@ -17,7 +17,7 @@ from stablelint.analysis.matching.sequence import sequence_sites
 from stablelint.analysis.matching.shadows import without_shadowed
 from stablelint.analysis.matching.sites import Site
 from stablelint.analysis.proof.counts import is_counted, rests_on
-from stablelint.analysis.proof.judge import Judgement, asked_by, judge
+from stablelint.analysis.proof.judge import Judgement, asked_by, differentiable, judge
 from stablelint.analysis.proof.replacement import (
     believing,
     factors_before,
@@ -31,7 +31,7 @@ from stablelint.analysis.proof.replacement import (
     taken_far_from_0,
     wiped_away,
 )
-from stablelint.analysis.proof.uses import is_cut_off
+from stablelint.analysis.proof.uses import is_cut_off, is_harmless_above
 from stablelint.analysis.unfit import unfit
 from stablelint.analysis.values.families import LOGARITHMS
 from stablelint.analysis.values.lists import leaves
@@ -137,6 +137,9 @@ def _proved_later(site: Site, review: Review) -> Site:
         site = _without_gradient(site)
     if not site.rule.has_contract:
         return site
+    felt = site.operand is None or differentiable(site.operand, site.gradient)
+    if not felt and is_harmless_above(site.value, site.frame, review.users):
+        return _discharged(site, "infinite divisor")
     if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:
         proved, on = _discharged(site, "count"), rests_on(site.operand)
         return _assumed(proved, on) if on else proved

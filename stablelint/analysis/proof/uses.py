@@ -7,18 +7,25 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 
 from stablelint.analysis.files.modules import FunctionInfo
-from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE
+from stablelint.analysis.proof.judge import CUT, NOT_DIFFERENTIABLE, is_polluted
 from stablelint.analysis.values.families import CONDITIONS, FINITE_TESTS
 from stablelint.analysis.values.lists import elements_of, is_list, leaves
 from stablelint.analysis.values.state import Frame
+from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Kind, Value
+from stablelint.analysis.values.views import behind
 from stablelint.syntax.names import bound_by, last_name, spelled
 from stablelint.syntax.operations import PLACES, SELECTIONS, VIEWS, having
 from stablelint.syntax.walk import children, descendants
 
 _TESTS = CONDITIONS | FINITE_TESTS
-_READ_OUT = CUT | _TESTS | PLACES | {"item", "shape"}
+_OF_ITS_SHAPE = having("like") & having("draw", "blank", "filled") - {"full_like"}
+_READ_OUT = CUT | _TESTS | PLACES | _OF_ITS_SHAPE | {"item", "shape"}
 _BEARING = having("compare", "weigh") | PLACES
+_EXPONENTIALS = frozenset(("exp", "exp2", "cosh"))
+_POWERS = having("exponential", "multiply")
+_COMPARED = having("compare")
+_LARGE = 1e30  # beyond which no quotient of ordinary numbers by it is told from 0
 _SHIFTED = VIEWS | SELECTIONS | having("join") | {"add", "index"}
 Users = Mapping[int, Sequence[Value]]
 """The operations by the key of what they are given."""
@@ -46,6 +53,45 @@ def is_cut_off(result: Value, frame: Frame, users: Users) -> bool:
 def is_harmless_below(result: Value, frame: Frame, users: Users) -> bool:
     """Whether all that is made of a result takes `-inf` for what it is: no weight, no place, less than any number."""
     return _all_end(result, frame, users, lambda v: v.op in _BEARING, _keeps_lowest)
+
+
+def is_harmless_above(result: Value, frame: Frame, users: Users) -> bool:
+    """Whether `inf` is as good as the exponential that it stands for, where no gradient comes back from it.
+
+    What is divided by it is 0, and it is larger than whatever it is compared with.
+    """
+    is_one = result.op in _EXPONENTIALS and result.kind not in (Kind.NUMBER, Kind.ARRAY)
+    if not is_one or format_of(result).max < _LARGE:
+        return False
+
+    def finite(value: Value) -> bool:
+        made_of = behind(value, lambda one: one.op in _OF_ITS_SHAPE)
+        return not any(is_polluted(one.interval) or _is_power(one) for one in made_of)
+
+    def ends(user: Value) -> bool:
+        if user.op == "div":
+            return finite(user.operands["input"])
+        is_compared = user.op in _COMPARED and any(map(finite, user.operands.values()))
+        return is_compared or user.op in _OF_ITS_SHAPE or user.op == "reciprocal"
+
+    return _all_end(result, frame, users, ends, lambda value, used: _keeps_highest(value, finite))
+
+
+def _is_power(value: Value) -> bool:
+    """Whether a value may be too large where its operands are not: an exponential, a product of many."""
+    return value.op in _POWERS or (value.op == "pow" and not value.operands["exponent"].is_constant)
+
+
+def _keeps_highest(value: Value, finite: Callable[[Value], bool]) -> bool:
+    """Whether an operation yields an infinity where its operand is one: a sum, a positive multiple, a lower bound."""
+    if format_of(value).max < _LARGE:
+        return False
+    others = [one for one in value.operands.values() if finite(one)]
+    if value.op in ("mul", "div"):
+        return len(others) == 1 and others[0].is_constant and others[0].interval.lo > 0
+    if value.op in ("add", "sub"):
+        return len(others) == 1
+    return value.op in _SHIFTED | {"sqrt", "square"} or (value.op == "clamp" and "max" not in value.operands)
 
 
 def _keeps_lowest(value: Value, used: Set[int]) -> bool:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.analysis.support import open_
+from tests.analysis.support import open_, proved
 
 DISTANCES = """
 def f(a, b, kept, self=None):
@@ -134,3 +134,52 @@ def test_a_gradient_that_is_written_by_hand_is_not_that_of_the_forward_pass(
     base: str, method: str, felt: bool
 ) -> None:
     assert bool(open_(FUNCTION.format(base=base, method=method))) is felt
+
+
+DIVISORS = """
+@torch.no_grad()
+def f(x, v, w, kept=None):
+    e = torch.exp(v)
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "told"),
+    [
+        ("return (x - w) / e", False),
+        ("return (x - w) ** 2 / (2 * e + 1e-8)", False),
+        ("return 1 / (1 + e)", False),
+        ("return e.reciprocal()", False),
+        ("return torch.rand_like(e) < e", False),
+        ("accepted = e.clamp(min=1e-3).sqrt() > 0.5; return accepted", False),
+        ("return e / (1 + e)", True),
+        ("return torch.exp(w) / e", True),
+        ("return x * 2**w / e", True),
+        ("return torch.exp(w) * x / e", True),
+        ("return x / e, e", True),
+        ("kept(e); return x / e", True),
+        ("return x / (e * w)", True),
+        ("return x / (e - e.mean())", True),
+        ("return e / x > 1", True),
+        ("return e > e.mean()", True),
+        ("return e.argmax()", True),
+        ("return e < torch.full_like(x, 2.0) / e", True),
+        ("return torch.full_like(x, e)", True),
+        ("return x / e.half()", True),
+    ],
+)
+def test_an_exponential_that_divides_or_is_compared_may_be_infinite_where_no_gradient_is(
+    use: str, told: bool
+) -> None:
+    assert ((3, "SL201") not in proved(DIVISORS.format(use))) is told
+
+
+def test_an_exponential_that_divides_may_not_be_infinite_where_a_gradient_is() -> None:
+    assert (2, "SL201") not in proved("def f(x, v):\n    return (x - v) / torch.exp(v)")
+    assert (2, "SL201") in proved("def f(x, v):\n    return (x - v) / torch.exp(v.detach())")
+
+
+def test_an_exponential_in_half_precision_is_infinite_where_its_quotient_is_not_0() -> None:
+    of_half = "@torch.no_grad()\ndef f(x, v):\n    return x / torch.exp(v.half())"
+    assert (3, "SL201") not in proved(of_half)
