@@ -15,10 +15,10 @@ a fact whose weight changes its sign between folds, has not the sign that it is 
 of what was left out, is reported and dropped. Needs scikit-learn.
 
 A flaw, which the text alone shows, has no operand for the facts to speak of. Its chance starts from that of its rule:
-the share of those that were drawn and read. What `judgements.jsonl` says of the rule comes before them and counts as
-PRIOR rows: its judges asked what is worth a rewrite, of what was once called likely, and how such a share relates to the
-chance of a repair is measured over all rules (Platt). What the few facts that tell on flaws add is a second logistic
-regression, over that chance, in which no row's own label takes part.
+the share of those that were drawn and read. What `judgements.jsonl` and the repairs say of the rule comes before them and
+counts as PRIOR rows: its judges asked what is worth a rewrite, of what was once called likely, and repairs were searched
+for by their kinds; how such shares relate to the chance of a repair is measured over all rules (Platt). What the few facts
+that tell on flaws add is a second logistic regression, over that chance, in which no row's own label takes part.
 """
 
 import argparse
@@ -196,6 +196,7 @@ def collect(options: argparse.Namespace) -> None:
 # --- fit ---------------------------------------------------------------------------------------------------------------
 
 FOLDS = 10
+BY_REPAIRS = ("repair", "file")  # at lines that maintainers repaired, and elsewhere in their files
 UNSEEN = "unseen"  # findings that were read, of which no facts are at hand
 SOURCES = ("repair", "sample", "file", UNSEEN)  # of rows that the shape is fitted to, and the shares of rules
 TO_LEARN = ("tensor", "flaw", "forms", "unread", "diffs")  # draws that stand for no share of all findings
@@ -314,7 +315,7 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
     found = [(r, c) for r, c in zip(rows, confidences, strict=True) if r["code"]]
     every = drawn_for([r for r, _ in found])
     read_one = [(r["label"], c) for (r, c), w in zip(found, every, strict=True) if w]
-    files = [(max(r["label"], 0), c) for r, c in found if r["source"] in ("repair", "file")]
+    files = [(max(r["label"], 0), c) for r, c in found if r["source"] in BY_REPAIRS]
     diffs = [(r["label"], c) for r, c in found if r.get("draw") == BY_DIFFS]
     stands = [w for w in every if w]
     area = float(roc_auc_score(*zip(*read_one, strict=True), sample_weight=stands))
@@ -324,7 +325,7 @@ def loss(rows: list[Record], confidences: list[float]) -> float:
 PRIOR = 4.0  # rows drawn at random that the judged ones of a rule, or of its family where there are few, stand for
 # A test makes mistakes on purpose; what is only read needs few digits, and so does what no gradient is taken of.
 ON_FLAWS = (
-    *("in_test", "in_constructor", "only_read", "no_gradient", "array"),
+    *("in_test", "only_read", "no_gradient", "array"),
     *("guards_in_file", "normed", "spread", "shown"),
 )
 
@@ -351,30 +352,42 @@ class Shares:
     """By rule: the share of its flaws that are worth a change; how many decide on it, how many of those were worth it."""
 
     def __init__(self, rows: list[Record]) -> None:
-        self._judged, self._family, self._drawn = Counter[Any](), Counter[Any](), Counter[Any]()
+        self._judged, self._family = Counter[Any](), Counter[Any]()
+        self._drawn, self._repaired = Counter[Any](), Counter[Any]()
         for r in judgements():
             self._judged[r["code"], r["verdict"] != "noise"] += 1
             self._family[r["code"][:3], r["verdict"] != "noise"] += 1
         for r in drawn_flaws(rows, unseen=True):
             self._drawn[r["code"], r["label"] == 1] += 1
-        self._merged = as_drawn(drawn_flaws(rows), self._by_judges)
+        for r in (r for r in rows if r["source"] in BY_REPAIRS and r["code"] and is_flaw(r)):
+            self._repaired[r["code"], r["label"] == 1] += 1
+            self._repaired[None, r["label"] == 1] += 1
+        self._prior = as_drawn([r for r in drawn_flaws(rows) if r["draw"] != BY_DIFFS], self._known)
 
     def of(self, code: str, without: int | None = None) -> tuple[float, int, int]:
         """The share of a rule; `without` is the label of a row that takes no part."""
         worth = self._drawn[code, True] - (without == 1)
         noise = self._drawn[code, False] - (without == 0)
-        share = smoothed(worth, noise, self._merged(self._by_judges(code)), PRIOR)
+        share = smoothed(worth, noise, self._prior(code), PRIOR)
         if worth + noise < ENOUGH:  # those that were judged are told of, too
             worth, noise = worth + self._judged[code, True], noise + self._judged[code, False]
         return share, worth + noise, worth
 
-    def _by_judges(self, code: str) -> float:
+    def _known(self, code: str) -> list[float]:
+        """The log-odds that judges give a rule, and by how much more its flaws were repaired than those beside them."""
         of_family = smoothed(self._family[code[:3], True], self._family[code[:3], False], 0.5, 1.0)
-        return smoothed(self._judged[code, True], self._judged[code, False], of_family, 3.0)
+        by_judges = smoothed(self._judged[code, True], self._judged[code, False], of_family, 3.0)
+        usual = smoothed(self._repaired[None, True], self._repaired[None, False], 0.5, 1.0)
+        repaired = smoothed(self._repaired[code, True], self._repaired[code, False], usual, 3.0)
+        return [log_odds(by_judges), log_odds(repaired) - log_odds(usual)]
 
 
 class Flaws:
-    """The log-odds of a flaw: those of its rule, stretched and shifted, and what facts add to them."""
+    """The log-odds of a flaw: those of its rule, stretched and shifted, and what facts add to them.
+
+    What was read as diffs is of the rules that have a fix, and half of it of what was likely: these rows tell how facts
+    divide them, and that they were read so is a column of its own, which no flaw has that is told of.
+    """
 
     def __init__(self, rows: list[Record]) -> None:
         import numpy as np
@@ -382,13 +395,12 @@ class Flaws:
 
         self.shares = Shares(rows)
         drawn = drawn_flaws(rows)
-        shares = Shares(drawn)
-        own = np.array([[log_odds(shares.of(r["code"], r["label"])[0])] for r in drawn])
+        shares = Shares([*drawn, *(r for r in rows if r["source"] in BY_REPAIRS)])
+        own = [[log_odds(shares.of(r["code"], r["label"])[0]), r["draw"] == BY_DIFFS] for r in drawn]
         labels = [r["label"] for r in drawn]
-        model = LogisticRegression(C=1.0, max_iter=5000).fit(
-            np.hstack([own, matrix(drawn, list(ON_FLAWS))]), labels
-        )
-        self._slope, *weights = (float(w) for w in model.coef_[0])
+        table = np.hstack([np.array(own, float), matrix(drawn, list(ON_FLAWS))])
+        model = LogisticRegression(C=1.0, max_iter=5000).fit(table, labels)
+        self._slope, _, *weights = (float(w) for w in model.coef_[0])
         self._shift = float(model.intercept_[0])
         signs = {fact.name: fact.sign for fact in all_facts()}
         self.weights = {name: w for name, w in zip(ON_FLAWS, weights, strict=True) if w * signs[name] > 0}
@@ -408,14 +420,12 @@ def drawn_flaws(rows: list[Record], unseen: bool = False) -> list[Record]:
     return [r for r in rows if r["source"] in ("sample", *([UNSEEN] if unseen else [])) and is_flaw(r)]
 
 
-def as_drawn(drawn: list[Record], by_judges: Callable[[str], float]) -> Callable[[float], float]:
-    """What a share of judges, who say what is worth a rewrite, comes to among findings drawn at random (Platt, 1999)."""
-    import numpy as np
+def as_drawn(drawn: list[Record], known: Callable[[str], list[float]]) -> Callable[[str], float]:
+    """The share of a rule's flaws that are worth a change among those drawn at random, by what is known (Platt, 1999)."""
     from sklearn.linear_model import LogisticRegression
 
-    odds = np.array([[log_odds(by_judges(r["code"]))] for r in drawn])
-    scale = LogisticRegression(C=1.0).fit(odds, [r["label"] for r in drawn])
-    return lambda p: float(scale.predict_proba([[log_odds(p)]])[0, 1])
+    scale = LogisticRegression(C=1.0).fit([known(r["code"]) for r in drawn], [r["label"] for r in drawn])
+    return lambda code: float(scale.predict_proba([known(code)])[0, 1])
 
 
 def log_odds(p: float) -> float:
@@ -505,7 +515,7 @@ def first_quarter(rows: list[Record], confidences: list[float]) -> str:
     """How many repaired lines stand in the first quarter of their file's findings, most likely first, then by place."""
     files: dict[tuple[str, str, str], list[tuple[float, int, bool]]] = defaultdict(list)
     for r, c in zip(rows, confidences, strict=True):
-        if r["source"] in ("repair", "file") and r["code"]:
+        if r["source"] in BY_REPAIRS and r["code"]:
             files[r["repo"], r["commit"], r["file"]].append((-c, r["line"], r["source"] == "repair"))
     ranks = []
     for found in files.values():
