@@ -63,8 +63,14 @@ def set_keywords(file: File, proposal: Proposal) -> list[Edit]:
             call.keywords.append(ast.keyword(name, value))
     if added:
         changes.append(appended(file.tree, node, added))
-    region = file.tree.region(file.tree.statement(node))
+    statement = file.tree.statement(node)
+    region = file.tree.region(statement)
     expected = replaced(file.tree, region, node, call)
+    choice = file.tree.link(statement).parent
+    if isinstance(choice, ast.If) and [ast.unparse(one) for one in expected] in [
+        [ast.unparse(one) for one in branch] for branch in (choice.body, choice.orelse)
+    ]:
+        raise Withheld(f"both branches of the test on line {choice.lineno} would be the same")
     if not draft.lawful(file.tree, region, changes, expected):
         raise Withheld("the argument cannot be added to this call")
     return [*imports, *draft.edits(file.tree, fitted(file.tree, region, node, changes, expected))]

@@ -292,3 +292,11 @@ def test_a_statement_goes_above_the_comment_of_the_next_and_below_code_that_is_c
     change = proposal(source, "return loss", "torch.ones(1)", kind="insert-before", anchor="return loss")
     lines = rewritten(source, change).splitlines()
     assert (lines.index("    torch.ones(1)") < lines.index(f"    {comment}")) is is_above
+
+
+def test_two_branches_of_a_test_are_not_made_the_same() -> None:
+    source = "if gpu:\n    s = load(f)\nelse:\n    s = load(f, map_location='cpu')\n"
+    change = proposal(source, "load(f)", "map_location='cpu'", kind="set-keywords")
+    assert "both branches of the test on line 1 would be the same" in withheld(source, change)
+    other = source.replace("'cpu'", "'meta'")
+    assert "s = load(f, map_location='cpu')\nelse" in rewritten(other, change)

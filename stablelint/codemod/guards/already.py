@@ -17,18 +17,21 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.numerics.formats import FLOAT32
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import nodes_below
 
 _SMALL, _SMOOTH = 0.01, 1.0
 _OFF = re.compile(r"\b(no_grad|inference_mode)\b")
 _STRICT = {">=": ">", "<": "<=", "ge": "gt", "lt": "le"}
+_WAVES = having("wave")
 _ENDS = ("item", "tolist", "detach", "data")
 
 
 def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where a lower bound is proposed for what a clamp makes, or an offset for what has one."""
+    """Raise Withheld where a lower bound is proposed for what a clamp makes, an offset for what has one, or either for the
+    root of a cosine that divides: next to a pole the quotient is of no ordinary size."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = viewed(node if given is None else given.value)
     side = "max" if ".clamp(max=" in proposal.template else "min"
@@ -57,6 +60,10 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     offsets = (one for one in _addends(value) if (number(one) or 0) > 0 or is_offset(tree, one, _SMOOTH))
     if ".masked_fill(" in proposal.template and (offset := next(offsets, None)) is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
+    if is_bound and result is not None and called_name(value) in _WAVES and role_of(tree, result) == "div":
+        raise Withheld(
+            f"the quotient has a pole where `{ast.unparse(value)}` is 0: keep the angle from there"
+        )
     if is_bound and role_of(tree, node) in QUOTIENTS and is_square(value):
         raise Withheld(f"the bound of `{shown(tree.text(value))}` is met by the squares of what is not small")
 

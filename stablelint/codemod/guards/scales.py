@@ -214,6 +214,7 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
     divisors = [one for root in roots for one in _read(tree, root)]
     roles = {role_of(tree, one) for one in divisors}
     is_unit = any(_is_of_difference(tree, one) or _is_of_own(tree, one, spread) for one in divisors)
+    is_unit = is_unit or all(_is_of_number(tree, one) for one in divisors)
     if None in roles and given is not None:  # others see it as it is
         roles, spread = roles - {None}, node
     return spread if roles <= {*QUOTIENTS, "log"} and is_unit else None
@@ -235,6 +236,12 @@ def _is_of_own(tree: Tree, divisor: ast.AST, spread: ast.expr) -> bool:
         return False
     operands = [getattr(spread.func, "value", None), *spread.args][root_name(spread.func) == "torch" :]
     return isinstance(above.op, ast.Div) and above.right is divisor and same(above.left, operands[0])
+
+
+def _is_of_number(tree: Tree, divisor: ast.AST) -> bool:
+    """Whether a number is divided, as to scale by a deviation: where that is 0 a factor of 1 leaves things as they are."""
+    above = tree.link(divisor).parent
+    return isinstance(above, ast.BinOp) and above.right is divisor and number(above.left) is not None
 
 
 def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:

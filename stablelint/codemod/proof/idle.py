@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of, takes
 from stablelint.codemod.flow.nodes import is_name, is_number, loads, root_name
@@ -18,6 +19,8 @@ from stablelint.syntax.walk import descendants, functions_below, nodes_below
 _LOGARITHMS = ("log", "log2", "log10")
 _CAUGHT = ("Exception", "BaseException", "ArithmeticError", "ZeroDivisionError")
 _EXPONENTIALS = having("exponential")
+_ENDS = ("exit", "_exit", "quit")
+_NEAR = 12  # parts of an expression, of which the first are its own
 
 
 def check_log_of_quotient(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
@@ -49,7 +52,8 @@ def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         if isinstance(other.op, ast.Div) and other.right is not node and same(other.right, node):
             raise Withheld(f"line {other.lineno} divides by `{ast.unparse(node)}`, too, and would raise")
     for block in nodes_below(tree.module, ast.Try):
-        named = [one for each in block.handlers for one in descendants(each.type or ast.Name("Exception"))]
+        used = [each for each in block.handlers if not _only_ends(tree, block, each)]
+        named = [one for each in used for one in descendants(each.type or ast.Name("Exception"))]
         if not any(isinstance(one, ast.Name) and one.id in _CAUGHT for one in named):
             continue
         body = [one for statement in block.body for one in descendants(statement)]
@@ -58,6 +62,35 @@ def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         called |= {called_name(one) for each in within for one in nodes_below(each, ast.Call)}
         if node in body or getattr(function, "name", None) in called:
             raise Withheld(f"line {block.lineno} sees to the error that a division by 0 raises")
+
+
+def _only_ends(tree: Tree, block: ast.Try, handler: ast.ExceptHandler) -> bool:
+    """Whether a caught error ends the program all the same: nothing follows, or it is raised again."""
+    body = tree.module.body
+    body = body[-1].body if isinstance(body[-1], ast.If) else body
+    last = handler.body[-1]
+    call = last.value if isinstance(last, ast.Expr) else None
+    is_exit = isinstance(call, ast.Call) and called_name(call) in _ENDS
+    return block is body[-1] or is_exit or (isinstance(last, ast.Raise) and last.exc is None)
+
+
+def check_zeros(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """What is set to 0 has a logarithm of -inf, which may be meant; a bound is for the product of both, `p * p.log()`."""
+    calls = (one for one in (link.parent for link in tree.ancestors(node)) if isinstance(one, ast.Call))
+    call, function = next(calls, None), function_of(tree, node)
+    if call is None or called_name(call) not in _LOGARITHMS or ".clamp_min(" not in proposal.template:
+        return
+    parts, product = list(islice(parts_of(tree, node), _NEAR)), tree.link(call).parent
+    sides = (product.left, product.right) if isinstance(product, ast.BinOp) else ()
+    names = {one.id for part in parts for one in loads(part)}
+    for one in nodes_below(function, ast.Assign) if function is not None else ():
+        is_zero = is_number(one.value) and not ast.literal_eval(one.value) and one.lineno < node.lineno
+        cleared = {root_name(each.value) for each in one.targets if isinstance(each, ast.Subscript)}
+        is_share = any(same(side, part) for side in sides for part in parts)
+        if is_zero and cleared & names and not is_share:
+            raise Withheld(
+                f"`{ast.unparse(one)}` on line {one.lineno} makes zeros, whose logarithm may be meant"
+            )
 
 
 def check_index(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -141,3 +141,19 @@ def test_a_choice_that_holds_a_test_is_told_as_what_it_is() -> None:
     after, found = fixed(source, unsafe=True)
     assert "x / torch.where(d > 0, d, 1)" in after
     assert all("leave out 0" not in one.fix.message for one in found if one.fix)
+
+
+@pytest.mark.parametrize(
+    ("body", "has_pole"),
+    [
+        ("return torch.sin(a) / torch.sqrt(torch.cos(a))", True),
+        ("return torch.sin(a) * torch.sqrt(torch.cos(a))", False),
+    ],
+)
+def test_a_pole_of_a_quotient_is_no_number(body: str, has_pole: bool) -> None:
+    source = f"import torch\ndef f(a):\n    {body}\n"
+    change = proposal(source, "torch.cos(a)", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="torch.cos(a)")
+    if has_pole:
+        assert "has a pole where `torch.cos(a)` is 0" in withheld(source, change)
+    else:
+        assert "clamp_min" in rewritten(source, change)

@@ -888,3 +888,12 @@ def test_a_small_number_beside_the_logarithm_of_a_scale_makes_no_other_of_it(
     source = f"{HEAD}def f(x, log_scale):\n    return x * torch.exp({exponent})\n"
     at = Binding(exponent, span_of(source, exponent))
     assert f"torch.exp({fixed})" in rewritten(source, proposal(source, exponent, EXP, x=at))
+
+
+@pytest.mark.parametrize(
+    ("line", "divisor"),
+    [("1 / torch.std(z)", "torch.std(z)"), ("0.5 / z.var()", "z.var()"), ("1 / z.abs().sum()", "")],
+)
+def test_a_factor_of_one_over_a_deviation_is_1_where_that_is_0(line: str, divisor: str) -> None:
+    made, _ = fixed(f"{HEAD}def f(z: torch.Tensor):\n    scale = {line}\n    return scale\n", unsafe=True)
+    assert ("== 0, 1)" in made) == bool(divisor)

@@ -124,3 +124,42 @@ def test_a_number_that_others_divide_by_is_bounded_where_it_is_set(other: str, i
         assert "a / (self.n or 1)" in rewritten(source, change)
     else:
         assert "line 3 divides by `self.n`, too" in withheld(source, change)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "try:\n    load('x')\nexcept Exception as e:\n    print(e)\n",
+        "if __name__ == '__main__':\n    try:\n        load('x')\n    except Exception as e:\n        print(e)\n",
+        "def main():\n    try:\n        load('x')\n    except Exception:\n        print('no')\n        raise\n",
+        "def main():\n    try:\n        load('x')\n    except Exception:\n        sys.exit(1)\n    return 1\n",
+    ],
+)
+def test_an_error_that_ends_the_program_all_the_same_is_not_seen_to(end: str) -> None:
+    source = CAUGHT.format(kind="OSError") + f"\n\n{end}"
+    at = Binding("n", span_of(source, "n", start=source.index("/ n") + 2))
+    change = proposal(source, "n", "($x or 1)", occurrence=source[: source.index("/ n")].count("n"), x=at)
+    assert "total / (n or 1)" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_meant"),
+    [
+        ("b[c] = 0.0\n    return torch.log(2 * b)", True),
+        ("b = a.clone()\n    b[c] = 0\n    return b.log().sum()", True),
+        ("b[c] = 0.0\n    return (b * torch.log(b)).sum()", False),
+        ("b[c] = 1.0\n    return torch.log(b)", False),
+        ("c[b] = 0\n    return torch.log(b)", False),
+    ],
+)
+def test_what_is_set_to_0_keeps_its_infinite_logarithm(body: str, is_meant: bool) -> None:
+    source = _function(body)
+    of = "2 * b" if "2 * b" in body else "b"
+    start = source.index("log(") + 4 if "log(b" in body or "log(2" in body else source.index("b.log")
+    at = Binding(of, span_of(source, of, start=start))
+    occurrence = source[:start].count(of)
+    change = proposal(source, of, "$x.clamp_min(torch.finfo($x.dtype).tiny)", occurrence=occurrence, x=at)
+    if is_meant:
+        assert "whose logarithm may be meant" in withheld(source, change)
+    else:
+        assert "clamp_min" in rewritten(source, change)
