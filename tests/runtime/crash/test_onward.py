@@ -46,7 +46,29 @@ DOUBLE = (
     "def train(x):\n    loss = model(x).sum()\n    loss.backward()\n"
     "def validate(x):\n    return model(x).mean().item()\ntrain(x)\nvalidate(x)\n"
 )
+MASKS = (
+    HEAD
+    + "from torch.utils.data import DataLoader, Dataset\nclass Masks(Dataset):\n    def __len__(self):\n        return 4\n"
+    "    def __getitem__(self, i):\n        return torch.ones(1, 5, 5), torch.ones(1, 5, 5).long()\n"
+    "net, loader = nn.Conv2d(1, 2, 1), DataLoader(Masks(), 2)\n"
+    "for image, mask in loader:\n    F.cross_entropy(net(image), mask).backward()\n"
+    "print(sum((net(image).argmax(1) == mask).float().mean() for image, mask in loader))\n"
+)
+NEGATIVES = (
+    HEAD + "net = nn.Linear(3, 4)\ndef embed(x):\n    return F.normalize(net(x), dim=-1)\n"
+    "def loss(a, p, n):\n    near = (a - p).pow(2).sum(-1)\n    far = (a - n).pow(2).sum(-1)\n"
+    "    return (near - far).mean()\nx, many = torch.ones(5, 3), torch.ones(5, 2, 3)\n"
+    "loss(embed(x), embed(x), embed(many)).backward()\n"
+)
 CASES = {
+    "a sample, where another loop would spread what a batch of them meets": (
+        MASKS,
+        "torch.ones(1, 5, 5).long().squeeze(0) in line 10 passes",
+    ),
+    "no operand of a function that would spread others of its calls": (
+        NEGATIVES,
+        "a.unsqueeze(1) and near.unsqueeze(1) in line 11 pass",
+    ),
     "what a sequence of layers is given, where several calls are given it": (
         DOUBLE,
         "torch.from_numpy(np.ones((4, 3))).float() in line 6 passes",

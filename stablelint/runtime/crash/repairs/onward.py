@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import ast
 import functools
+import math
 import os
 import pickle
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import node_at, value_of
+from stablelint.runtime.crash.expression import node_at, parsed, value_of
 from stablelint.runtime.crash.provenance.anew import by_script, rest_of_step
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.provenance.scopes import converted
@@ -30,6 +34,7 @@ from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at, statement_at
 from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
+from stablelint.runtime.program.frames import user_frames
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import dtype_name
 
@@ -50,6 +55,7 @@ class Met(NamedTuple):
     row: int = 0
     repairs: tuple[Repair, ...] = ()  # of that error
     idle: int = 0  # parameters that an optimizer stepped without a gradient, at most
+    spread: int = 0  # lines where two tensors gave more elements than either has
 
 
 @dataclass
@@ -83,16 +89,24 @@ class Onward:
             ways = chain(constructed(self.scene, one), _told_there(self.scene, one))
             written = next(filter(None, map(self.alone, ways)), None)
             met = written or self._tried((one,))
-            is_chain = met is not None and getattr(met, "revisions", ()) != one.revisions
+            asks = met is not None and (getattr(met, "revisions", ()) != one.revisions or met.spread > 0)
             several = any(_PICKED.fullmatch(getattr(each, "original", "")) for each in one.revisions)
-            others = _elsewhere(self.scene, one) if (is_chain or several) and written is None else ()
-            met = next(filter(None, map(self.alone, others)), met)
+            others = _elsewhere(self.scene, one) if (asks or several) and written is None else ()
+            met = self._better(met, filter(None, map(self.alone, others)))
             if isinstance(met, Met):
                 short.append(replace(one, until=f"; then line {met.row} fails: {met.error}"))
             else:
                 is_chain = met is not None and len(met.revisions) > len(one.revisions)
                 (further if is_chain else likely).append(met or one)
         return sorted(likely or further, key=lambda one: one.idle) or short
+
+    @staticmethod
+    def _better(met: Repair | Met | None, others: Iterable[Repair]) -> Repair | Met | None:
+        """The first of other repairs after which no more lines spread tensors; of one that needs no other, fewer."""
+        if not isinstance(met, Repair):
+            return next(iter(others), met)
+        most = met.spread - (len(met.revisions) == 1 and met.spread > 0)
+        return next((one for one in others if one.spread <= most), met)
 
     def alone(self, one: Repair) -> Repair | None:
         """A repair, if the program goes on with nothing else."""
@@ -113,7 +127,7 @@ class Onward:
         said = self._to_the_end(revisions) or self._to_the_end_of_the_step(revisions)
         met: Met | None = pickle.loads(said) if said else None
         if met is None or not met.error:
-            return replace(_joined(chain), idle=met.idle) if met is not None else None
+            return replace(_joined(chain), idle=met.idle, spread=met.spread) if met is not None else None
         alike = sorted(met.repairs, key=lambda one: one.kind != chain[0].kind)[:_MOST_FOLLOWED]
         for one in alike if len(chain) < _MOST_CHAINED else ():
             again = {*map(_spot, one.revisions)} & {*map(_spot, revisions)}
@@ -128,7 +142,8 @@ class Onward:
 
         def told(then: Scene | None, steps: _Steps) -> bytes:
             met = _met(self.scene, then, self.repairs) if then is not None else None
-            return pickle.dumps(met or Met(idle=steps.idle)) if then is None or met is not None else b""
+            ended = Met(idle=steps.idle, spread=len(steps.spread))
+            return pickle.dumps(met or ended) if then is None or met is not None else b""
 
         return by_script(self.scene, told, _Steps, edits) if len(edits) == len(revisions) else b""
 
@@ -138,21 +153,40 @@ class Onward:
         return said_by_copy(lambda: pickle.dumps(work()), left) if left else b""
 
 
-class _Steps:
-    """The steps of optimizers in a copy of the process."""
+class _Steps(TorchFunctionMode):
+    """The steps of optimizers in a copy of the process, and the lines where tensors met that spread each other."""
 
     def __init__(self) -> None:
-        self.idle = 0
+        super().__init__()
+        self.idle, self.spread = 0, set[tuple[str, int]]()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> _Steps:
         register_optimizer_step_pre_hook(self._count)
+        super().__enter__()  # type: ignore[no-untyped-call]
+        return self
 
-    def __exit__(self, *_: object) -> None:
-        """The copy ends with it."""
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        met = [one.shape for one in args[:2] if isinstance(one, torch.Tensor)]
+        if len(met) == 2 and met[0] != met[1] and isinstance(result, torch.Tensor):
+            larger = result.numel() > max(map(math.prod, met))
+            if larger and _broadcast(*met) == result.shape:
+                frame = next(user_frames(sys._getframe(1), 1), None)
+                self.spread |= {(frame.f_code.co_filename, frame.f_lineno)} if frame is not None else set()
+        return result
 
     def _count(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
         held = [one for group in optimizer.param_groups for one in group["params"]]
         self.idle = max(self.idle, sum(one.grad is None and one.requires_grad for one in held))
+
+
+def _broadcast(*shapes: torch.Size) -> tuple[int, ...]:
+    """The shape to which tensors of some shapes are broadcast; none where they are not."""
+    with suppress(RuntimeError):
+        return tuple(torch.broadcast_shapes(*shapes))
+    return ()
 
 
 def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:
@@ -247,8 +281,26 @@ def _elsewhere(scene: Scene, repair: Repair) -> Iterator[Repair]:
         places = [at for at in dict.fromkeys(places) if at != scene.location][:_MOST_PLACES]
         nodes = [(node, at.filename) for at in places if (node := expression_at(at)) is not None]
         template = edit.text.replace(f"({edit.original})", "{}")
+        if repair.kind == "view":
+            yield from _of_each_sample(scene, edit.original, template)
         for node, filename in (*nodes, *(_handed_on(scene, edit.original) if repair.kind == "view" else ())):
             yield replace(as_of(scene, template, node, filename), kind=repair.kind, shape=repair.shape)
+
+
+def _of_each_sample(scene: Scene, name: str, template: str) -> Iterator[Repair]:
+    """A view of a batch as one of each sample, where the data set makes it: for all that go over the data."""
+    code = parsed(template.format("x"))
+    for one in ast.walk(code or ast.Pass()):
+        if isinstance(one, ast.Constant) and type(one.value) is int:
+            if one.value == 0:
+                return
+            one.value -= 1
+    node = parsed(name)
+    for made, filename in scene.origins.expressions(scene.user, node)[::-1] if node is not None else ():
+        around = function_at(Location.of(made, filename))
+        if code is not None and getattr(around, "name", "") == "__getitem__":
+            each = ast.unparse(code).replace("x", "{}", 1)
+            yield as_of(scene, each, made, filename)
 
 
 def cast_of(repair: Repair) -> tuple[str, torch.dtype, str] | None:

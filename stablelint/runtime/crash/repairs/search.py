@@ -48,6 +48,7 @@ class Repair:
     where: str = ""  # it is made, if not in the expression that failed
     until: str = ""  # what fails then
     idle: int = 0  # parameters that ask for gradients and that an optimizer then steps without one, at most
+    spread: int = 0  # lines where two tensors gave more elements than either has
     untried: bool = False
 
     @property
