@@ -30,7 +30,7 @@ def _parts(crash: Mapping[str, Any], context: Context) -> Iterator[Part]:
 
 def _with_line(text: str, crash: Mapping[str, Any]) -> str:
     """Advice that is code with its line: where none is told, it is that of the failing expression."""
-    elsewhere = "…" in text or " line " in text or not crash["location"]
+    elsewhere = "…" in text or re.search(" lines? ", text) or not crash["location"]
     return (
         text
         if elsewhere

@@ -60,6 +60,20 @@ def described(value: Any) -> str:
     return f"a {kind}"
 
 
+def ends_behind(node: ast.expr | None, scope: dict[str, Any]) -> str:
+    """That a slice ends behind the tensor that it is one of, if so."""
+    whole = value_of(node.value, scope) if isinstance(node, ast.Subscript) else None
+    if not isinstance(node, ast.Subscript) or not isinstance(whole, torch.Tensor):
+        return ""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for place, (one, size) in enumerate(zip(parts, whole.shape, strict=False)):
+        asked = deduced(one.upper, scope) if isinstance(one, ast.Slice) and one.upper is not None else None
+        if type(asked) is int and asked > size:
+            held = f"dimension {place} of {ast.unparse(node.value)} has {size} entries"
+            return f"{ast.unparse(node)} asks for {asked}, and {held}"
+    return ""
+
+
 @dataclass(frozen=True)
 class Failed:
     """The expression that failed, and what its parts were."""
@@ -90,7 +104,8 @@ class Failed:
     def facts(self) -> list[str]:
         """What the operands are that are no tensors, and what the message speaks of."""
         told: dict[str, str] = dict([*self.mentioned(), *self.values()])
-        return [f"{text} is {what}" for text, what in told.items()]
+        short = (ends_behind(one, self.names) for one in self.parts(self.node))
+        return [*filter(None, short), *(f"{text} is {what}" for text, what in told.items())]
 
     def value(self, node: ast.expr) -> Any:
         """The value of an operand; of a method that is not called, the method."""
@@ -159,6 +174,7 @@ class Failed:
                 if name[:1] == "_" or not isinstance(value, int | float | str | None | tuple | list):
                     continue
                 counted = isinstance(value, int | float) and str(value) in numbers and value not in (0, 1)
+                counted = counted and (held is more or name in inspect.getargs(frame.site.code).args)
                 if words & {name, f"{name}s"} or counted:
                     at = given.get(name)
                     is_told = at is None or isinstance(at, ast.Constant | ast.UnaryOp)

@@ -35,13 +35,13 @@ from stablelint.runtime.crash.repairs.failing import Call, around, called, faili
 from stablelint.runtime.crash.repairs.onward import Onward, before, by_edit, cast_of
 from stablelint.runtime.crash.repairs.outer import (
     changed_in_place,
+    cut_alike,
     emptied,
     extended,
-    padded,
     rearranged,
     regrouped,
 )
-from stablelint.runtime.crash.repairs.refits import refitted, widened
+from stablelint.runtime.crash.repairs.refits import lengthened, refitted, widened
 from stablelint.runtime.crash.repairs.search import Repair, repairs
 from stablelint.runtime.crash.repairs.tensors import is_elementwise
 from stablelint.runtime.crash.scene import Scene, kind_of
@@ -196,9 +196,11 @@ def _as_in(repair: Repair, name: str, layer: nn.Module) -> Repair:
 def advised(scene: Scene) -> Advice:
     """What makes the call pass, or else what the kind of error tells."""
     onward = Onward(scene, lambda then: list(rearranged(then)))
+    if longer := lengthened(scene):
+        return Advice((longer[0].told,))
     if outer := onward.through(rearranged(scene)):
         return Advice(tuple(one.told for one in outer))
-    for repair, reason in chain(regrouped(scene), extended(scene)):
+    for repair, reason in chain(regrouped(scene), extended(scene), cut_alike(scene)):
         if onward.through([repair]):
             return Advice((repair.told,), *reason)
     call, found = failing(scene), tried(scene)
@@ -208,8 +210,7 @@ def advised(scene: Scene) -> Advice:
         if changed := of_own_lists(scene):
             return changed
     onward = Onward(scene, lambda _: [])
-    outside = chain(emptied(scene), padded(scene) if not found else ())
-    if (not found or found[0].kind == "wider") and (wider := onward.through(outside)[:1]):
+    if (not found or found[0].kind == "wider") and (wider := onward.through(emptied(scene))[:1]):
         return Advice((wider[0].told,))
     last = not found or found[0].until or found[0].kind in ("size", "turned")
     if last and not isinstance(scene.error, IndexError) and (refits := refitted(scene)):

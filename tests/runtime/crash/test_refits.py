@@ -128,6 +128,35 @@ CASES = {
         "run = Run()\nrun.net.load_state_dict(Net(8).state_dict())\n",
         "Run(d=8) in line 12 passes",
     ),
+    "a transposed convolution before a loss, whose result alone has to fit": (
+        NET
+        + "        self.up = nn.Sequential(nn.ConvTranspose2d(1, 2, 3, 2, 1, 1), nn.ConvTranspose2d(2, 1, 3, 2, 1, 1))\n"
+        "    def forward(self, x):\n        return self.up(x).sigmoid()\nnet = Net()\n"
+        "def step(x, y):\n    out = net(x)\n    F.binary_cross_entropy(out, y).backward()\n"
+        "step(torch.ones(2, 1, 4, 4), torch.ones(2, 1, 14, 14))\n",
+        "nn.ConvTranspose2d(1, 2, 3, 2, 1, 0) in line 8 passes",
+    ),
+    "the model that gave one of two operands, which another of its class gave": (
+        NET.replace("d=4", "names") + "        self.body, self.head = nn.Linear(4, 6), nn.Linear(6, names)\n"
+        "    def forward(self, x):\n        return self.head(self.body(x))\n"
+        "known, net, x = Net(5), Net(3), torch.ones(2, 4)\n"
+        "def step():\n    a, b = net(x), known(x).detach()\n"
+        "    F.kl_div(a.log_softmax(1), b.softmax(1)).backward()\nstep()\n",
+        "Net(5) in line 11 passes",
+    ),
+    "a number that a class writes several times": (
+        NET + "        self.a, self.b = nn.Linear(2 * 7 * 7, d), nn.Linear(2 * 7 * 7, d)\n"
+        "        self.c = nn.Linear(d, 2 * 7 * 7)\n"
+        "    def forward(self, x):\n        h = x.flatten(1)\n"
+        "        return self.c(self.a(h) + self.b(h)).view(-1, 2, 7, 7)\n"
+        "net, x = Net(), torch.ones(3, 2, 8, 8)\nF.mse_loss(net(x), x).backward()\n",
+        "8 in place of 7 in lines 8, 9, 12 passes",
+    ),
+    "a table, a part of which ends behind it": (
+        NET + "        self.table = nn.Parameter(torch.zeros(d, 3))\n    def forward(self, x):\n"
+        "        return x + self.table[: x.size(1)]\nNet()(torch.ones(4, 6, 3)).sum().backward()\n",
+        "Net(d=6) in line 11 passes",
+    ),
     "what is filled, and is as large as another": (
         HEAD
         + "x, to, layer = torch.ones(4, 3), torch.tensor([0, 1, 1, 2]), nn.Linear(3, 6)\nrows = layer(x)\n"

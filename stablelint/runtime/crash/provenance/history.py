@@ -91,6 +91,13 @@ class History:
             place = next((one for one in found[-1].given if trait(self.pasts[one])), None)
         return found
 
+    def behind(self, place: int) -> list[Past]:
+        """All that a place in the history was made of, and itself."""
+        waiting = [place]
+        for one in waiting:
+            waiting += [given for given in self.pasts[one].given if given not in waiting]
+        return [self.pasts[one] for one in waiting]
+
     def largest(self, name: str, count: int) -> int:
         """The largest number that was made where those of an operand were that reach a count; 0 where none is known."""
         way = self.way(name, lambda one: one.range is not None and one.range[1] >= count)

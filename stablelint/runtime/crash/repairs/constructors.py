@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain, product
@@ -25,8 +25,8 @@ from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.remade import settings_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
-from stablelint.runtime.crash.source import expression_at, function_at
-from stablelint.runtime.program.frames import resolve
+from stablelint.runtime.crash.source import class_at, expression_at, function_at
+from stablelint.runtime.program.frames import parse_file, resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax.names import names_in
@@ -53,6 +53,9 @@ def constructed(scene: Scene, found: Repair) -> Iterator[Repair]:
         each = dict(pair[::-1] for pair in edits)
         told = " and ".join(text + line_of(scene, one) for one, text in each.items())
         yield replace(found, text=told, revisions=(*each,), where="")
+    for one in settings if len(settings) == 1 else ():
+        for told, all_of_it in _everywhere(scene, layers[one.layer], one):
+            yield replace(found, text=told, revisions=all_of_it, where="")
 
 
 def line_of(scene: Scene, one: Edit) -> str:
@@ -90,14 +93,10 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
     """Edits of a number in an expression, or of what a name there was given by a call around: to a size of the data."""
     call, scope = scene.origins.maker(layer) or (None, None)
     node = given_by_name(call, {}, type(layer)).get(setting) if isinstance(call, ast.Call) else None
-    data, past = outermost(scene), history(scene)
+    data = outermost(scene)
     if not isinstance(node, ast.BinOp) or not isinstance(call, ast.Call) or scope is None or data is None:
         return
-    whole = _expanded(node, scope)
-    shown = scene.operands() if past is not None else ()
-    ways = (past.way(one.name, lambda _: True)[:_MOST] for one in shown if past is not None)
-    shapes = [tuple(one.shape) for one in tensors_in(data[1:])] + [one.shape for one in chain(*ways)]
-    sizes = dict.fromkeys(size for shape in shapes for size in shape[::-1] if size > 1)
+    whole, sizes = _expanded(node, scope), _sizes_on_the_way(scene)
     known = ((one, of_argument(one, scope)) for one in sorted(names_in(whole)))
     given = {name: one for name, one in known if one is not UNKNOWN}
     names = {**scope.names, **given}
@@ -105,11 +104,9 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
     for name, size in product((one for one in given if given[one] not in of_data), sizes):
         if given[name] != size and deduced(whole, {**names, name: size}) == value:
             yield from around(scene, [(ast.Name(name), given[name], size)], places)
-    for number, size in product(sorted({*re.findall(r"\b\d+\b", ast.unparse(node))}), sizes):
-        for text in _replaced(ast.unparse(node), number, str(size)) if number != str(size) else ():
-            if deduced(_expanded(ast.parse(text, mode="eval").body, scope), names) == value:
-                anew = ast.unparse(call).replace(ast.unparse(node), text)
-                yield anew, Edit.of(call, scope.code.co_filename, anew)
+    for *_, text in _renumbered(node, scope, names, sizes, value):
+        anew = ast.unparse(call).replace(ast.unparse(node), text)
+        yield anew, Edit.of(call, scope.code.co_filename, anew)
 
     for name in names_in(node):
         made = assignment(scope.code, name, scope.before)
@@ -120,6 +117,46 @@ def _solved(scene: Scene, setting: str, layer: nn.Module, places: Places, value:
                 there = deduced(ast.parse(text, mode="eval").body, names)
                 if inner is not None and deduced(node, {**names, name: there}) == value:
                     yield f"{name} = {text}", Edit.of(inner, scope.code.co_filename, text)
+
+
+def _sizes_on_the_way(scene: Scene) -> dict[int, None]:
+    """The sizes of what the outermost module was given, and of what the operands of what failed were made of."""
+    past, shown = history(scene), scene.operands()
+    ways = (past.way(one.name, lambda _: True)[:_MOST] for one in shown if past is not None)
+    data = (outermost(scene) or (None,))[1:]
+    shapes = [tuple(one.shape) for one in tensors_in(data)] + [one.shape for one in chain(*ways)]
+    return dict.fromkeys(size for shape in shapes for size in shape[::-1] if size > 1)
+
+
+def _renumbered(
+    node: ast.expr, scope: Scope, names: dict[str, Any], sizes: Iterable[int], value: Any
+) -> Iterator[tuple[str, int, str]]:
+    """A number of an expression, another size in its place, and the expression with that, whose value is as wanted."""
+    for number, size in product(sorted({*re.findall(r"\b\d+\b", ast.unparse(node))}), sizes):
+        for text in _replaced(ast.unparse(node), number, str(size)) if number != str(size) else ():
+            if deduced(_expanded(ast.parse(text, mode="eval").body, scope), names) == value:
+                yield number, size, text
+
+
+def _everywhere(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[tuple[str, tuple[Edit, ...]]]:
+    """A number in the expression of a setting as another one wherever its class, or any of the file, writes it."""
+    (name, value), *more = setting.changed
+    call, scope = scene.origins.maker(layer) or (None, None)
+    node = given_by_name(call, {}, type(layer)).get(name) if isinstance(call, ast.Call) else None
+    if not isinstance(node, ast.BinOp) or scope is None or more:
+        return
+    ways = _renumbered(node, scope, scope.names, _sizes_on_the_way(scene), value)
+    tree, own = parse_file(scope.code.co_filename), class_at(scope.at(node))
+    classes = [one for one in ast.walk(tree or node) if isinstance(one, ast.ClassDef)]
+    for number, size in dict.fromkeys((one, other) for one, other, _ in ways):
+        for within in ([own], classes) if own is not None else ():
+            inner = {id(one): one for each in within for one in ast.walk(each) if each is not None}.values()
+            same = [one for one in inner if isinstance(one, ast.Constant) and repr(one.value) == number]
+            edits = [Edit.of(one, scope.code.co_filename, str(size)) for one in same]
+            rows = ", ".join(map(str, sorted({one.lineno for one in same})))
+            of_file = line_of(scene, edits[0]).partition(" of ")[1:] if edits else ()
+            if len(edits) > 1:
+                yield f"{size} in place of {number} in lines {rows}{''.join(of_file)}", (*edits,)
 
 
 def _replaced(text: str, number: str, size: str) -> Iterator[str]:

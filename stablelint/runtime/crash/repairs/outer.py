@@ -1,12 +1,11 @@
-"""Changes further out or before: arguments in wrong places, samples and masks as they go on, upsampling, lists."""
+"""Changes further out or before: arguments in wrong places, samples and masks as they go on, lists."""
 
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator
 from inspect import ismodule
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import torch
@@ -19,9 +18,9 @@ from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.provenance.history import History, Past, history
 from stablelint.runtime.crash.provenance.statements import inside, last_in, value_for
 from stablelint.runtime.crash.repairs.constructors import line_of
-from stablelint.runtime.crash.repairs.edits import Edit, Setting
+from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.failing import Call, called
-from stablelint.runtime.crash.repairs.onward import as_written
+from stablelint.runtime.crash.repairs.onward import as_of, as_written
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
@@ -116,6 +115,56 @@ def extended(scene: Scene) -> Iterator[tuple[Repair, Reason]]:
                 yield from ((one, reason) for one in as_written(scene, short, template, "size"))
 
 
+def cut_alike(scene: Scene) -> Iterator[tuple[Repair, Reason]]:
+    """Operands cut where another one is of a part of what they are made of: to the other end, then to the same."""
+    past = history(scene)
+    if past is None:
+        return
+    for name, other in permutations(past.operands, 2):
+        way = past.way(other, lambda _: True)[:_MOST]
+        behind = past.behind(past.operands[name])
+        for reader, whole in zip((None, *way), way, strict=False):
+            cuts = (
+                one for one in behind if one.operation == "__getitem__" and past.pasts[one.given[0]] is whole
+            )
+            for cut in cuts:
+                node = expression_at(cut.at) if cut.at is not None else None
+                for index in _ends(node) if isinstance(node, ast.Subscript) else ():
+                    for repair in _indexed(scene, other, reader, index):
+                        told = f"{name} is made of a part of what {other} is made of"
+                        yield repair, ((), ((told, cut.at),) if cut.at is not None else ())
+
+
+def _ends(node: ast.Subscript) -> Iterator[ast.expr]:
+    """An index that leaves out one at an end, of which the other end is left out; and then the same."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    for place, one in enumerate(parts):
+        match one:
+            case ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(int() as count)), None):
+                turned = ast.Slice(ast.Constant(count))
+            case ast.Slice(ast.Constant(int() as count), None, None) if count > 0:
+                turned = ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(count)))
+            case _:
+                continue
+        anew = [*parts[:place], turned, *parts[place + 1 :]]
+        yield anew[0] if len(anew) == 1 else ast.Tuple(anew)
+    yield node.slice
+
+
+def _indexed(scene: Scene, name: str, reader: Past | None, index: ast.expr) -> Iterator[Repair]:
+    """A part of an operand where it is written, or of what an operation before it was given."""
+    text = ast.unparse(ast.Subscript(ast.Name("x"), index)).removeprefix("x")
+    call = expression_at(reader.at) if reader is not None and reader.at is not None else None
+    for one in scene.operands() if reader is None else ():
+        yield from as_written(scene, one, f"{{}}{text}", "size") if one.name == name else ()
+    if isinstance(call, ast.Call) and reader is not None and reader.at is not None:
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        names = scene.globals_of(reader.at.filename)
+        of_call = call.args[0] if call.args and (owner is None or ismodule(value_of(owner, names))) else owner
+        if of_call is not None:
+            yield as_of(scene, f"{{}}{text}", of_call, reader.at.filename)
+
+
 def _paddings(past: History, join: Past, long: Operand, short: Operand) -> Iterator[tuple[int, ...]]:
     """How an operand is padded as another was joined."""
     parts = [past.pasts[one].shape for one in join.given] if join.operation in having("join") else []
@@ -189,22 +238,6 @@ def _whole(node: ast.Call, frame: Frame) -> Iterator[str]:
             case ast.Subscript(value, index) if isinstance(value_of(value, frame.names), torch.Tensor):
                 arguments = [*node.args[:place], value, *node.args[place + 1 :]]
                 yield ast.unparse(ast.Subscript(ast.Call(node.func, arguments, []), index))
-
-
-def padded(scene: Scene) -> Iterator[Repair]:
-    """Transposed convolutions that give one element more, all that are alike or one of them."""
-    alike: dict[Any, list[tuple[str, nn.Module]]] = defaultdict(list)
-    models = [one for frame in scene.frames if frame.mine for one in frame.names.values()]
-    held = {id(one): one for one in models if isinstance(one, nn.Module)}
-    for path, layer in (pair for one in held.values() for pair in one.named_modules()):
-        if isinstance(layer, nn.modules.conv._ConvTransposeNd):
-            alike[(type(layer), layer.kernel_size, layer.stride)].append((path, layer))
-    for layers in (*alike.values(), *([one] for several in alike.values() for one in several)):
-        changed = tuple(Setting(id(layer), (("output_padding", 1),)) for _, layer in layers)
-        names = ", ".join(path for path, _ in layers)
-        yield Repair(
-            f"nn.{type(layers[0][1]).__name__}(…, output_padding=1) of {names}", None, revisions=changed
-        )
 
 
 def emptied(scene: Scene) -> Iterator[Repair]:

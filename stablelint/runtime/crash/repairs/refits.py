@@ -6,18 +6,20 @@ import ast
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from itertools import chain, islice, permutations
 from time import thread_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from stablelint.runtime.crash.explanation import Operand
-from stablelint.runtime.crash.expression import value_of
-from stablelint.runtime.crash.layers import again, ends_well, outermost
+from stablelint.runtime.crash.expression import UNKNOWN, value_of
+from stablelint.runtime.crash.failed import ends_behind
+from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.layers import Pass, again, ends_well, outermost, repeated
 from stablelint.runtime.crash.provenance.anew import modules_of
 from stablelint.runtime.crash.provenance.history import Past, history, makers
 from stablelint.runtime.crash.repairs.constructors import FACTORS, constructed, line_of, written
@@ -28,7 +30,9 @@ from stablelint.runtime.crash.repairs.remade import alternatives, remade, settin
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, function_at
-from stablelint.runtime.program.frames import is_library
+from stablelint.runtime.program.frames import is_library, resolve
+from stablelint.runtime.program.location import Location
+from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax.operations import having
 
 _SECONDS = 4.0  # after which no further layer is tried
@@ -81,20 +85,124 @@ def _relayered(
     fails_inside = made is not None and made.error is not None
     if fails_inside is not (inner is not None):
         return  # the pass goes well again
+    giver = _giver(scene) if inner is None else None
+    model, passed = (
+        (inner[0], made) if inner is not None else (giver.model, giver.passed) if giver else (None, None)
+    )
     layers = [one for _, one in modules_of(scene.frames)][::-1]
-    if inner is not None and made is not None:
-        layers = [inner[0].get_submodule(path) for path, *_ in made.called[::-1]]
+    if model is not None and passed is not None:
+        layers = [model.get_submodule(path) for path, *_ in passed.called[::-1]]
+    beside = layers if model is None else [*model.modules()]
+    for changed, alike in _others(scene, layers, beside, changes, only, nearest=giver is not None):
+        settings = tuple(Setting(id(one), tuple(changed.items())) for one in alike)
+        if thread_time() > until:
+            return
+        if (
+            _fits(scene, model, giver, changed, alike)
+            if model is not None
+            else onward.ends_the_step(settings)
+        ):
+            (name, value), *_ = changed.items()
+            text = f"nn.{type(alike[0]).__name__}(…, {name}={value})"
+            yield Repair(text, None, "setting", revisions=settings, where=_path(scene, model, alike))
+
+
+def _others(
+    scene: Scene,
+    layers: list[nn.Module],
+    beside: list[nn.Module],
+    changes: _Changes | None,
+    only: nn.Module | None,
+    *,
+    nearest: bool,
+) -> Iterator[tuple[dict[str, Any], list[nn.Module]]]:
+    """Other settings of layers, and those that get them together; with the nearest numbers first, if that is asked."""
     wanted = {size: None for one in scene.operands() for size in one.shape[::-1]}
+    found = list[tuple[dict[str, Any], list[nn.Module]]]()
     for layer in {id(one): one for one in layers if only in (None, one)}.values():
-        alike = _alike(scene, layer, [*inner[0].modules()] if inner is not None else layers)
-        for changed in changes(layer) if changes is not None else alternatives(layer, wanted):
-            settings = tuple(Setting(id(one), tuple(changed.items())) for one in alike)
-            if thread_time() > until:
-                return
-            if _fits(scene, changed, alike) if inner is not None else onward.ends_the_step(settings):
-                (name, value), *_ = changed.items()
-                text = f"nn.{type(layer).__name__}(…, {name}={value})"
-                yield Repair(text, None, "setting", revisions=settings, where=_path(inner, layer))
+        alike = _alike(scene, layer, beside)
+        if isinstance(layer, nn.modules.conv._ConvTransposeNd) and changes is None:
+            kin = [*{id(one): one for one in beside if _is_kin(one, layer)}.values()]
+            found += [({"output_padding": 1}, kin)] if all(several != kin for _, several in found) else []
+        ways = changes(layer) if changes is not None else alternatives(layer, wanted)
+        found += ((one, alike) for one in ways)
+    yield from sorted(found, key=lambda one: _distance(one[1][0], one[0]) if nearest else (0, False))
+
+
+def _is_kin(one: nn.Module, other: nn.Module) -> bool:
+    """Whether two layers are of one class, and upsample by as much."""
+    return type(one) is type(other) and all(
+        getattr(one, name) == getattr(other, name) for name in ("kernel_size", "stride")
+    )
+
+
+def _distance(layer: nn.Module, changed: dict[str, Any]) -> tuple[int, bool]:
+    """How far numbers are from those that a layer was made with, and whether they are others than it has by itself."""
+    given, taken = settings_of(layer), inspect.signature(type(layer)).parameters
+    parts = ((given[name], one) for name, one in changed.items() if name in given)
+    pairs = ((before[0] if isinstance(before, tuple) else before, one) for before, one in parts)
+    far = sum(abs(int(one) - int(before)) for before, one in pairs if isinstance(before, int))
+    return far, any(name not in taken or taken[name].default != one for name, one in changed.items())
+
+
+class _Giver(NamedTuple):
+    """The call of a model that gave an operand, and the shapes that fit in place of that of its result."""
+
+    model: nn.Module
+    given: tuple[Any, dict[str, Any]]
+    passed: Pass
+    place: int  # of the operand among the results
+    wanted: set[tuple[int, ...]]
+
+    def fits(self, others: Mapping[str, nn.Module]) -> bool:
+        """Whether the model gives what fits with other layers at some paths."""
+        made = repeated(self.model, *self.given, others)
+        results = [tuple(one.shape) for one in tensors_in(made.result)] if made is not None else []
+        return self.place < len(results) and results[self.place] in self.wanted
+
+
+def _giver(scene: Scene) -> _Giver | None:
+    """The first that is still there with what it was given."""
+    past, shown = history(scene), scene.operands()
+    for one in shown if past is not None else ():
+        wanted = {other.shape for other in shown if other is not one and len(other.shape) == len(one.shape)}
+        alike = functools.partial(_has_shape, one.shape)
+        way = past.way(one.name, alike) if past is not None and wanted else []
+        for at in (at for own in way for at in (own.at, *own.callers)):
+            for frame in (each for each in scene.frames if each.mine and at is not None):
+                found = _called_there(frame, at) if at is not None else None
+                made = repeated(*found) if found is not None else None
+                results = [tuple(each.shape) for each in tensors_in(made.result)] if made is not None else []
+                if found is not None and made is not None and one.shape in results:
+                    return _Giver(found[0], found[1:], made, results.index(one.shape), wanted)
+    return None
+
+
+def _has_shape(shape: tuple[int, ...], past: Past) -> bool:
+    return past.shape == shape
+
+
+def _called_there(frame: Frame, at: Location) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]] | None:
+    """The model that a frame called at a place, and what it gave it."""
+    here, call = resolve(frame.site), expression_at(at)
+    if (
+        here.filename != at.filename
+        or function_at(here) is not function_at(at)
+        or not isinstance(call, ast.Call)
+    ):
+        return None
+    model = value_of(call.func, frame.names)
+    given = [value_of(one, frame.names) for one in call.args]
+    named = {str(one.arg): value_of(one.value, frame.names) for one in call.keywords}
+    known = not any(one is UNKNOWN for one in (*given, *named.values())) and "None" not in named
+    return (model, tuple(given), named) if isinstance(model, nn.Module) and known else None
+
+
+def lengthened(scene: Scene) -> list[Repair]:
+    """Modules made with tables long enough, where what is cut out of one ends behind it."""
+    cut = any(ends_behind(one.written, scene.user.names) for one in scene.operands())
+    onward = Onward(scene, lambda _: [])
+    return next((found for one in _tabled(scene) if (found := onward.through([one]))), []) if cut else []
 
 
 def _tabled(scene: Scene) -> Iterator[Repair]:
@@ -125,21 +233,23 @@ def _outside(scene: Scene) -> Iterator[Repair]:
                 yield Repair("", None, "setting", revisions=(Setting(id(layer), ((name, other),)),))
 
 
-def _path(inner: tuple[nn.Module, Any, Any] | None, layer: nn.Module) -> str:
-    paths = [path for path, one in inner[0].named_modules() if one is layer] if inner is not None else []
-    return f" of {paths[0]}" if paths else ""
+def _path(scene: Scene, model: nn.Module | None, layers: list[nn.Module]) -> str:
+    """Where layers are in a model, or in what the program holds."""
+    held = ((path.split("/", 2)[2], one) for path, one in modules_of(scene.frames))
+    named = model.named_modules() if model is not None else held
+    paths = {id(one): path for path, one in named if one in layers}.values()
+    return f" of {', '.join(filter(None, paths))}" if any(paths) else ""
 
 
-def _fits(scene: Scene, changed: dict[str, Any], alike: list[nn.Module]) -> bool:
-    """Whether the pass that failed ends well with some layers made otherwise."""
-    model = (outermost(scene) or (nn.Identity(),))[0]
-    found = {
-        path: remade(one, changed)
-        for path, one in model.named_modules()
-        if any(one is each for each in alike)
-    }
+def _fits(
+    scene: Scene, model: nn.Module, giver: _Giver | None, changed: dict[str, Any], alike: list[nn.Module]
+) -> bool:
+    """Whether a pass ends well with some layers made otherwise, or gives what fits."""
+    found = {path: remade(one, changed) for path, one in model.named_modules() if one in alike}
     others = {path: one for path, one in found.items() if one is not None}
-    return len(others) == len(found) and ends_well(again(scene, others))
+    if len(others) < len(found):
+        return False
+    return giver.fits(others) if giver is not None else ends_well(again(scene, others))
 
 
 def _alike(scene: Scene, layer: nn.Module, layers: list[nn.Module]) -> list[nn.Module]:
