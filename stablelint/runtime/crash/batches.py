@@ -40,7 +40,8 @@ def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
         if not whole or not rest or loader.drop_last or not short or found.kind not in ("shape", "target"):
             continue
         made = next((one for one in given if size in one.shape and less not in one.shape), None)
-        tried = Onward(scene, lambda _: []).through(_without_rest(scene, loader))
+        onward = Onward(scene, lambda _: [])
+        tried = [met for one in _without_rest(scene, loader) for met in onward.through([one])][:1]
         if tried or (made is not None and {size, less} <= numbers):
             counted = f"({samples} = {samples // whole} · {whole} + {rest})"
             reason = f"the last batch of {text} has {rest} samples of {whole} {counted}"
@@ -55,9 +56,12 @@ def with_short_batch(scene: Scene, found: Explanation) -> Explanation:
 
 
 def _without_rest(scene: Scene, loader: DataLoader[object]) -> Iterator[Repair]:
-    """The loader made so that it leaves out what fills no batch."""
+    """The loader made so that it leaves out what fills no batch; where others are made there, as it alone is shuffled."""
     for call, filename in _making(scene, loader):
-        yield _remade(scene, call, filename, "drop_last", "True")
+        given = {one.arg: one.value for one in call.keywords}
+        told = ast.unparse(given.get("shuffle", ast.Constant(True)))
+        for value in dict.fromkeys((told, "True")) if told != "False" else ("True",):
+            yield _remade(scene, call, filename, "drop_last", value)
 
 
 def _remade(scene: Scene, call: ast.Call, filename: str, name: str, value: str) -> Repair:

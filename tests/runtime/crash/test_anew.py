@@ -134,6 +134,32 @@ CASES = {
         "drop_last=True in line 7 passes",
         "the last batch of loader has 2 samples of 4 (6 = 1 · 4 + 2), and targets is for 4",
     ),
+    "the same, where a function makes two loaders and shuffles one": (
+        HEAD + "from torch.utils.data import DataLoader\ntargets = torch.arange(4)\ndef load(train):\n"
+        "    return DataLoader(torch.ones(6, 3), 4, shuffle=train)\nloader, other = load(True), load(False)\n"
+        "for x in loader:\n    F.cross_entropy(x @ x.T, targets)\n",
+        "drop_last=train in line 8 passes",
+        "the last batch of loader has 2 samples of 4",
+    ),
+    "targets from which nothing was cut": (
+        HEAD + "ids, table = torch.ones(2, 5).long(), nn.Embedding(3, 3)\ndef scores(ids):\n"
+        "    return table(ids[:, :-1])\nlogits = scores(ids)\n"
+        "F.cross_entropy(logits.reshape(-1, 3), ids.reshape(-1)).backward()\n",
+        "ids[:, 1:] in line 9 passes",
+        "logits.reshape(-1, 3) is made of a part of what ids.reshape(-1) is made of",
+    ),
+    "a slice of a table that ends behind it": (
+        HEAD + "table = torch.ones(4, 3)\ndef add(x):\n    return x + table[: x.size(1)]\n"
+        "add(torch.ones(2, 6, 3))\n",
+        "",
+        "table[:x.size(1)] asks for 6, and dimension 0 of table has 4 entries",
+    ),
+    "a mask that a layer within views": (
+        HEAD + "net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, batch_first=True), 1)\n"
+        "mask = torch.ones(6, 6).triu(1).bool()\nnet(torch.ones(2, 4, 8), mask=mask)\n",
+        "mask[:4, :4] passes",
+        "mask (6, 6) bool",
+    ),
     "a second class that an image writes as 255": (
         HEAD + "labels = torch.tensor([0, 255, 0])\nloss = nn.CrossEntropyLoss()\n"
         "loss(torch.ones(3, 2), labels)\n",

@@ -17,6 +17,7 @@ from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.layers import shapes_through_layers
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import by_edit, passed
@@ -55,9 +56,8 @@ def cut_slice(scene: Scene, _: re.Match[str]) -> Explanation | None:
                 told = f"dimension {place} of {text} has {size} entries: {size - start} of {end - start} are left"
                 summary = f"{ast.unparse(target)} ends at {end}, and {told}"
                 around = f"torch.arange({', '.join(map(ast.unparse, edges))}) % {size}"
-                return _explained(
-                    scene, summary, f"{around} in place of {ast.unparse(one)} goes on at the beginning"
-                )
+                advice = f"{around} in place of {ast.unparse(one)} goes on at the beginning"
+                return _explained(scene, summary, advice, operands=operands_of_call(scene))
     return None
 
 
@@ -65,7 +65,7 @@ def cut_slice(scene: Scene, _: re.Match[str]) -> Explanation | None:
 def viewed(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """`view` or `reshape` to another number of elements."""
     operands = scene.operands()
-    if not operands:
+    if not operands or operands[0].written is None:  # of a layer, which views what it was given
         return None
     given, wanted, total = operands[0], _numbers(match[1]), int(match[2])
     fixed = math.prod(one for one in wanted if one != -1)
