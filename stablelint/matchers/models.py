@@ -136,7 +136,7 @@ def runs_module(node: ast.AST | None, modules: frozenset[str]) -> bool:
 def runs_part(node: ast.Call, modules: frozenset[str]) -> bool:
     """Whether a call is one of a method, not of every module's, that something that stands for one gives named values."""
     method = node.func
-    given = any(isinstance(one, ast.Name | ast.Attribute) for one in node.args)
+    given = any(isinstance(one, ast.Name) for part in node.args for one in descendants(part))
     return (
         isinstance(method, ast.Attribute)
         and given

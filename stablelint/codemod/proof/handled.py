@@ -56,6 +56,7 @@ def check(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         idle.check_log_of_quotient,
         idle.check_caught,
         idle.check_index,
+        idle.check_sentinel,
         idle.check_zeros,
         idle.check_masked_maximum,
     ):

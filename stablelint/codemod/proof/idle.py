@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -12,11 +13,13 @@ from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
+from stablelint.numerics.formats import FLOAT16, FLOAT32
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, functions_below, nodes_below
 
 _LOGARITHMS = ("log", "log2", "log10")
+_LOWEST = re.compile(r"torch\.finfo\(\$\w+\.dtype\)\.(min|max)")
 _CAUGHT = ("Exception", "BaseException", "ArithmeticError", "ZeroDivisionError")
 _EXPONENTIALS = having("exponential")
 _ENDS = ("exit", "_exit", "quit")
@@ -91,6 +94,25 @@ def check_zeros(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             raise Withheld(
                 f"`{ast.unparse(one)}` on line {one.lineno} makes zeros, whose logarithm may be meant"
             )
+
+
+def check_sentinel(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
+    """The lowest number in place of one of several that a file, or an object, keeps gives them another order."""
+    if not _LOWEST.fullmatch(proposal.template):
+        return
+    call = next(
+        (one for one in (link.parent for link in tree.ancestors(node)) if isinstance(one, ast.Call)), None
+    )
+    filled = call.func.value if call is not None and isinstance(call.func, ast.Attribute) else None
+    if isinstance(filled, ast.Attribute) and called_name(call or node).endswith("_"):
+        raise Withheld(
+            f"`{ast.unparse(filled)}` keeps it, and may be compared with what other places fill in"
+        )
+    size = abs(ast.literal_eval(node)) if is_number(node) else 0
+    for one in nodes_below(tree.module, ast.Constant):
+        if isinstance(one.value, int | float) and FLOAT16.max < one.value < FLOAT32.max and one.value != size:
+            if isinstance(tree.link(one).parent, ast.UnaryOp):
+                raise Withheld(f"`-{tree.text(one)}` on line {one.lineno} stands in an order with it")
 
 
 def check_index(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -163,3 +163,21 @@ def test_what_is_set_to_0_keeps_its_infinite_logarithm(body: str, is_meant: bool
         assert "whose logarithm may be meant" in withheld(source, change)
     else:
         assert "clamp_min" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(
+    ("fill", "beside", "why"),
+    [
+        ("a.masked_fill(b, -1e9)", "a.masked_fill(c, -1e9)", None),
+        ("a.masked_fill(b, -1e9)", "a.masked_fill(c, -1e20)", "`-1e20` on line 6 stands in an order"),
+        ("a.masked_fill(b, -1e9)", "c * 1e20", None),
+        ("c.scores.masked_fill_(b, -1e9)", "c", "`c.scores` keeps it"),
+    ],
+)
+def test_of_several_lowest_numbers_none_is_changed_alone(fill: str, beside: str, why: str | None) -> None:
+    source = _function(f"s = {fill}\n    return s + {beside}")
+    change = proposal(source, "-1e9", "torch.finfo($x.dtype).min", x="a" if why is None else "b")
+    if why is None:
+        assert "torch.finfo(a.dtype).min" in rewritten(source, change)
+    else:
+        assert why in withheld(source, change)

@@ -321,3 +321,16 @@ def test_a_model_of_another_framework_records_no_graph_of_torch(takes: str, told
         f"    for x in loader:\n        dy.renew_cg()\n        print({takes})\n"
     )
     assert findings("SL615", source) == told
+
+
+@pytest.mark.parametrize(
+    ("given", "is_decorated"), [("'mc', {'input': x}", True), ("'mc', [x]", True), ("'mc'", False)]
+)
+def test_what_a_method_of_the_model_is_given_in_a_collection_is_evaluated_too(
+    given: str, is_decorated: bool
+) -> None:
+    source = (
+        "import torch\n\ndef evaluate(model, loader):\n    model.eval()\n    for x in loader:\n"
+        f"        out = model(x)\n        spread = model.spread({given})\n        print(out, spread)\n"
+    )
+    assert ("@torch.no_grad()\ndef evaluate" in fixed(source, unsafe=True)[0]) is is_decorated
