@@ -50,8 +50,8 @@ def finish(review: Review, level: Level = Level.POSSIBLE) -> tuple[list[Diagnost
         for one in review.sites
         if not _is_used_besides(one, review) and not _is_for_what_is_not_small(one, review)
     ]
-    discharged = discharge_of_parts(matched)
-    sites = [_proved_later(discharged(site), review) for site in matched]
+    proved = [_proved_later(site, review) for site in matched]
+    sites = list(map(discharge_of_parts(proved), proved))
     for rule, matcher in review.index.matchers_for(review.words):
         sites.extend(matcher(review, rule))
     sites.extend(sequence_sites(review))
@@ -141,8 +141,8 @@ def _proved_later(site: Site, review: Review) -> Site:
     if not felt and is_harmless_above(site.value, site.frame, review.users):
         return _discharged(site, "infinite divisor")
     if site.operand is not None and is_counted(site.operand) and not _within(site, _SHARE).status.is_open:
-        proved, on = _discharged(site, "count"), rests_on(site.operand)
-        return _assumed(proved, on) if on else proved
+        proved, on = _discharged(site, "count"), list(rests_on(site.operand))
+        return _assumed(proved, *on) if on else proved
     if is_gathered(site.obligation, review.observed):
         return _discharged(site, "index")
     later = replacement_of(site.obligation, review.replacements, review.observed)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Iterator
 
 from stablelint.analysis.values.relations.alignment import unlaid
 from stablelint.analysis.values.relations.maxima import extreme_of, own_maximum, rows_of, runs_over, stays
@@ -19,26 +20,35 @@ _REACHED = {
 }
 _MIRRORED = {"ge": "le", "le": "ge", "eq": "eq"}
 _TOTALS = having("total") | {"count_nonzero"}
-_LEAST = 1e-6  # of a count, in float16 too
+_LEAST = 2.0**-21  # of a count, in float16 too
 _LENGTH = 8  # operations looked through
 
 
 def is_counted(operand: Value) -> bool:
     """Whether a value counts, or sums up, something of which there is at least one by what it is made of."""
-    return counts_its_extreme(operand) or counts_itself(operand)
+    return counts_its_extreme(operand) or _counting_itself(operand) is not None
 
 
-def rests_on(operand: Value) -> str:
-    """What must hold for something to be counted, in words; "" where nothing need."""
-    if not counts_itself(operand):
-        return "the mean is not rounded" if _is_rounded(operand) else ""
-    test = _summed(stripped(operand))
-    if test is not None and test.op == "scatter" and "dim" in stripped(operand).operands:
-        return f"{test.operands['index'].name or 'the index'} has an element in each row"
-    pairs = test.operands.values() if test is not None and test.op == "eq" else ()
+def rests_on(operand: Value) -> Iterator[str]:
+    """What must hold for something to be counted, in words; nothing where nothing need."""
+    total = _counting_itself(operand)
+    if total is None:
+        yield from ["the mean is not rounded"] if _is_rounded(operand) else ()
+        return
+    test, weights = _marks(total)
+    along = total.operands.get("dim")
+    for one in weights if not stays(rows_of(total.operands)) else ():
+        yield f"{one.name or 'what is multiplied'} has no more dimensions than its mask"
+    pairs = test.operands.values() if test.op == "eq" else ()
     widened = [v for side in pairs for v in unlaid(side)[1] if v.op in ("unsqueeze", "index")]
     named = next((shown(v).name for v in widened if shown(v).name), "what is counted")
-    return f"{named} has one dimension, and an element" if widened else "what is counted is not empty"
+    if test.op == "scatter" and along is not None:
+        yield f"{test.operands['index'].name or 'the index'} has an element in each row"
+    elif test.op == "one_hot" and along is not None:
+        classes = test.operands["input"].name or "what is one-hot"
+        yield from [f"{classes} has one dimension"] if _number(along) != -1 else ()
+    else:
+        yield f"{named} has one dimension, and an element" if widened else "what is counted is not empty"
 
 
 def _is_rounded(operand: Value) -> bool:
@@ -64,11 +74,20 @@ def _unscaled(operand: Value) -> Value | None:
         counted, scale = (second, first) if second.interval.contains(0.0) else (first, second)
         if not scale.interval.lo > 0:
             return None
-        least = 1 / scale.interval.hi if total.op == "div" and scale is second else scale.interval.lo
+        least = 1 / _largest(scale) if total.op == "div" and scale is second else scale.interval.lo
         is_count = scale.interval.integral and not scale.is_constant
         share *= 1.0 if is_count else least
         total = stripped(counted)
     return total if share >= _LEAST else None
+
+
+def _largest(value: Value) -> float:
+    """The upper end of a value; of a sum, of what it adds up for each that is counted."""
+    if value.interval.hi < math.inf:
+        return value.interval.hi
+    inner = stripped(value)
+    parts = inner.operands.values() if inner.op == "add" else filter(None, [_summed(inner)])
+    return sum(_largest(part) for part in parts) or math.inf
 
 
 def _summed(total: Value) -> Value | None:
@@ -118,20 +137,36 @@ def _number(value: Value | None) -> object:
     return value.constant() if value is not None else None
 
 
-def counts_itself(operand: Value) -> bool:
-    """Whether a count is of the elements that equal an element of the same tensor, itself among them.
+def _counting_itself(operand: Value) -> Value | None:
+    """The sum in which a test counts an element that equals itself, or marks one, or adds up what is large enough there.
 
-    So is what a scatter of a positive literal has marked among what is not negative: one in each row.
+    A scatter of a positive literal marks one in each row of what is not negative, and so does `one_hot`.
     """
-    total = stripped(operand)
-    test = _summed(total)
-    if test is None:
-        return False
+    total = _unscaled(operand)
+    parts = total.operands.values() if total is not None and total.op == "add" else ()
+    if parts and all(part.interval.lo >= 0 for part in parts):
+        return next(filter(None, map(_counting_itself, parts)), None)
+    if total is None or _summed(total) is None:
+        return None
+    test, _ = _marks(total)
     if test.op == "scatter":
         marked = test.operands.get("src") or test.operands.get("value")
         along, summed = (_number(v.operands.get("dim")) for v in (test, total))
         row = "dim" not in total.operands or (along is not None and along == summed)
         base = test.operands["input"]
         positive = marked is not None and marked.is_constant and held_in(base.dtype, marked.interval).lo > 0
-        return positive and row and base.interval.lo >= 0
-    return test.op == "eq" and meets_itself(test)
+        return total if positive and row and base.interval.lo >= 0 else None
+    if test.op == "one_hot":
+        return total if _number(total.operands.get("dim")) in (None, 1, -1) else None
+    return total if test.op == "eq" and meets_itself(test) else None
+
+
+def _marks(total: Value) -> tuple[Value, tuple[Value, ...]]:
+    """The test of which a sum is taken, and what it is multiplied with, which is nowhere nearly 0."""
+    test = _summed(total) or total
+    if test.op == "mul" and len(test.operands) == 2:
+        one, other = test.operands.values()
+        for mask, weight in ((one, other), (other, one)):
+            if weight.interval.lo >= _LEAST and not weight.interval.nan:
+                return stripped(mask), (weight,)
+    return test, ()

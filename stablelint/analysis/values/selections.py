@@ -218,12 +218,12 @@ def _picking(state: Shown) -> _Picks[Value]:
 
 def _masking(selection: Value) -> _Selected[Value] | None:
     mask = _mask_in(selection)
-    return _located(selection, None if mask is not None and _holds_diagonal(truth_of(mask)) else mask)
+    return _located(selection, None if mask is not None and _holds_in_rows(truth_of(mask)) else mask)
 
 
-def _holds_diagonal(mask: Value) -> bool:
-    """Whether a mask holds in each row, since each element meets itself: `eye(n)`, `labels == labels[:, None]`."""
-    return mask.op == "eye" or meets_itself(mask)
+def _holds_in_rows(mask: Value) -> bool:
+    """Whether a mask holds in each row: of a class, or since each element meets itself, `labels == labels[:, None]`."""
+    return mask.op in ("eye", "one_hot") or meets_itself(mask)
 
 
 def _located(selection: Value, places: Value | None) -> _Selected[Value] | None:
