@@ -21,8 +21,10 @@ from stablelint.syntax.walk import children, descendants
 _TESTS = CONDITIONS | FINITE_TESTS
 _OF_ITS_SHAPE = having("like") & having("draw", "blank", "filled") - {"full_like"}
 _READ_OUT = CUT | _TESTS | PLACES | _OF_ITS_SHAPE | {"item", "shape"}
+_OF_NO_ELEMENT = frozenset("shape dtype device ndim size dim numel".split())
 _BEARING = having("compare", "weigh") | PLACES
 _EXPONENTIALS = frozenset(("exp", "exp2", "cosh"))
+_SHAPES = _OF_ITS_SHAPE | having("size") | having("create") - {"full"}
 _POWERS = having("exponential", "multiply")
 _COMPARED = having("compare")
 _LARGE = 1e30  # beyond which no quotient of ordinary numbers by it is told from 0
@@ -65,14 +67,14 @@ def is_harmless_above(result: Value, frame: Frame, users: Users) -> bool:
         return False
 
     def finite(value: Value) -> bool:
-        made_of = behind(value, lambda one: one.op in _OF_ITS_SHAPE)
+        made_of = behind(value, lambda one: one.op in _SHAPES)
         return not any(is_polluted(one.interval) or _is_power(one) for one in made_of)
 
     def ends(user: Value) -> bool:
         if user.op == "div":
             return finite(user.operands["input"])
         is_compared = user.op in _COMPARED and any(map(finite, user.operands.values()))
-        return is_compared or user.op in _OF_ITS_SHAPE or user.op == "reciprocal"
+        return is_compared or user.op in _SHAPES or user.op == "reciprocal"
 
     return _all_end(result, frame, users, ends, lambda value, used: _keeps_highest(value, finite))
 
@@ -212,6 +214,8 @@ def _is_operand(
 ) -> bool:
     """Whether an operation that was followed takes what a node gives, or a name or a list that is read likewise does."""
     above = parents.get(id(node))
+    if isinstance(above, ast.Attribute) and above.attr in _OF_NO_ELEMENT:
+        return True
     while isinstance(above, ast.Attribute | ast.keyword) and id(above) not in followed:
         above = parents.get(id(above))
     if isinstance(above, ast.List | ast.Tuple | ast.ListComp) and id(parents.get(id(above))) in followed:

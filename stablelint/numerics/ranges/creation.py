@@ -20,7 +20,7 @@ def _arange(call: Call) -> Interval:
     start = bounds[0] if len(bounds) > 1 else call.named("start") or ZERO
     end = bounds[1] if len(bounds) > 1 else bounds[0] if bounds else call.operand(0, "end")
     step = bounds[2] if len(bounds) > 2 else call.named("step") or Interval.point(1.0)
-    integral = start.integral and end.integral and step.integral
+    integral = start.integral and step.integral  # also on the way to an end that is not
     if step.hi < 0 and step.integral and end.integral:  # whole steps stop before the end
         if start.hi <= end.lo:
             return start
@@ -32,7 +32,7 @@ def _arange(call: Call) -> Interval:
         return start
     # Fractional steps may round onto the end itself; whole ones stop before it.
     hi = max(end.hi, start.lo)
-    hi_open = integral or math.isinf(hi)
+    hi_open = (integral and end.integral) or math.isinf(hi)
     return Interval(start.lo, hi, start.lo_open, hi_open, integral=integral)
 
 

@@ -46,3 +46,19 @@ def test_the_stable_form_gains_nothing_there() -> None:
     assert stable > 0.9 * plain
     drawn = torch.rand(100_000)
     assert torch.equal((1 - drawn).double(), 1 - drawn.double())
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        ("torch.arange(n)", False),
+        ("torch.stack(torch.meshgrid([torch.arange(n), torch.arange(n)]))", False),
+        ("(torch.arange(1, n)[:, None] - 2 * torch.arange(n, device=x.device))", False),
+        ("torch.arange(-0.5, n)", True),
+        ("torch.arange(0, 1, n)", True),
+        ("(torch.arange(n) / 8)", True),
+    ],
+)
+def test_places_have_no_digits_to_lose(places: str, told: bool) -> None:
+    found = open_(f"def f(x, n):\n    return torch.log(1 + {places}.abs())\n")
+    assert ((2, "SL208") in found) is told
