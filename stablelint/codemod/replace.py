@@ -73,6 +73,8 @@ def _replaced(
     # Each step walks the tree, which costs more than all else: those that have nothing to do are left out.
     if ".clamp(max=" in template:
         expression = forms.with_sign_outside(expression, operands)
+    if "where(" in template:
+        expression = clamps.of_tested(expression, operands)
     if "-" in template:
         expression = forms.without_double_negation(expression, operands)
     if ".dtype" in template:

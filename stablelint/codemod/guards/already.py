@@ -30,8 +30,8 @@ _ENDS = ("item", "tolist", "detach", "data")
 
 
 def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
-    """Raise Withheld where a lower bound is proposed for what a clamp makes, an offset for what has one, or either for the
-    root of a cosine that divides: next to a pole the quotient is of no ordinary size."""
+    """Raise Withheld where a lower bound is proposed for what a clamp makes, an offset for what has one, or either for a
+    cosine, or its root, that divides: next to a pole the quotient is of no ordinary size."""
     given = definition(tree, node) if isinstance(node, ast.Name) else None
     value = viewed(node if given is None else given.value)
     side = "max" if ".clamp(max=" in proposal.template else "min"
@@ -60,9 +60,10 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     offsets = (one for one in _addends(value) if (number(one) or 0) > 0 or is_offset(tree, one, _SMOOTH))
     if ".masked_fill(" in proposal.template and (offset := next(offsets, None)) is not None:
         raise Withheld(f"there is an offset already, by `{tree.text(offset)}`")
-    if is_bound and result is not None and called_name(value) in _WAVES and role_of(tree, result) == "div":
+    divisor = node if proposal.template.startswith("($") else result if is_bound else None
+    if divisor is not None and called_name(value) in _WAVES and role_of(tree, divisor) == "div":
         raise Withheld(
-            f"the quotient has a pole where `{ast.unparse(value)}` is 0: keep the angle from there"
+            f"the quotient has a pole or a limit where `{ast.unparse(value)}` is 0: keep the angle from there"
         )
     if is_bound and role_of(tree, node) in QUOTIENTS and is_square(value):
         raise Withheld(f"the bound of `{shown(tree.text(value))}` is met by the squares of what is not small")

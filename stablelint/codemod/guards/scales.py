@@ -214,7 +214,7 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
     divisors = [one for root in roots for one in _read(tree, root)]
     roles = {role_of(tree, one) for one in divisors}
     is_unit = any(_is_of_difference(tree, one) or _is_of_own(tree, one, spread) for one in divisors)
-    is_unit = is_unit or all(_is_of_number(tree, one) for one in divisors)
+    is_unit = is_unit or all(_is_factor(tree, one) for one in divisors)
     if None in roles and given is not None:  # others see it as it is
         roles, spread = roles - {None}, node
     return spread if roles <= {*QUOTIENTS, "log"} and is_unit else None
@@ -238,10 +238,13 @@ def _is_of_own(tree: Tree, divisor: ast.AST, spread: ast.expr) -> bool:
     return isinstance(above.op, ast.Div) and above.right is divisor and same(above.left, operands[0])
 
 
-def _is_of_number(tree: Tree, divisor: ast.AST) -> bool:
-    """Whether a number is divided, as to scale by a deviation: where that is 0 a factor of 1 leaves things as they are."""
+def _is_factor(tree: Tree, divisor: ast.AST) -> bool:
+    """Whether a number, or another deviation, is divided, as to scale by that: a factor of 1 leaves things as they are."""
     above = tree.link(divisor).parent
-    return isinstance(above, ast.BinOp) and above.right is divisor and number(above.left) is not None
+    if not isinstance(above, ast.BinOp) or above.right is not divisor:
+        return False
+    given = definition(tree, above.left) if isinstance(above.left, ast.Name) else None
+    return number(above.left) is not None or _is_spread(above.left if given is None else given.value)
 
 
 def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:

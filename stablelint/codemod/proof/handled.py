@@ -397,14 +397,21 @@ def _means_of_rows(tree: Tree, node: ast.expr) -> Iterator[ast.Call]:
     """The means over the rows of what an expression is computed of, `picked.mean(0)`, and its deviations."""
     function, parts = function_of(tree, node), set(idle.parts_of(tree, node))
     taken = [one for one in parts if isinstance(one, ast.Subscript) or called_name(one) in SELECTIONS]
+    taken += [_rows(tree, node)[0]] if isinstance(node, ast.Call) else []
     for one in nodes_below(function, ast.Call) if function is not None else ():
-        rows, *along = [getattr(one.func, "value", one), *one.args][root_name(one.func) == "torch" :] or [one]
-        along += [each.value for each in one.keywords if each.arg in ("dim", "axis")]
-        given = definition(tree, rows) if isinstance(rows, ast.Name) else None
+        rows, along = _rows(tree, one)
         is_of_rows = called_name(one) in _MEANS and [ast.unparse(each) for each in along] == ["0"]
-        if is_of_rows or called_name(one) in _SPREADS:
-            if any(same(each, rows if given is None else given.value) for each in taken):
-                yield one
+        if (is_of_rows or called_name(one) in _SPREADS) and any(same(each, rows) for each in taken):
+            yield one
+
+
+def _rows(tree: Tree, call: ast.Call) -> tuple[ast.expr, list[ast.expr]]:
+    """What an operation is taken of, a name's value for the name, and along what."""
+    operands = [getattr(call.func, "value", call), *call.args][root_name(call.func) == "torch" :]
+    rows, *along = operands or [call]
+    along += [each.value for each in call.keywords if each.arg in ("dim", "axis")]
+    given = definition(tree, rows) if isinstance(rows, ast.Name) else None
+    return rows if given is None else given.value, along
 
 
 def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -56,6 +56,33 @@ def merged(tree: Tree, node: ast.expr, expression: ast.expr, operands: dict[str,
     return _written(tree, node, texts, given, operands, _receiver(expression))
 
 
+def of_tested(expression: ast.expr, operands: Mapping[str, Operand]) -> ast.expr:
+    """``x.clamp(max=0)`` for ``torch.where(x >= 0, 0, x)``: what is kept stays, the rest lies at the end of that.
+
+    The end is the number that the template puts there, or keeps what is put under a logarithm or root above 0.
+    """
+    match expression:
+        case ast.Call(func=ast.Attribute(attr="where"), args=[ast.Name(id=test), first, second]):
+            kept, other = (first, second) if isinstance(first, ast.Name) else (second, first)
+        case _:
+            return expression
+    match operands[test].tree if test in operands else None:
+        case ast.Compare(
+            left=left, ops=[ast.Gt() | ast.GtE() | ast.Lt() | ast.LtE() as asked], comparators=[end]
+        ):
+            at, put = number(end), number(other)
+        case _:
+            return expression
+    above = isinstance(asked, ast.Gt | ast.GtE) is (kept is first)
+    if at is None or not (at == put or (put == 1 and at > 0 and above)) or not isinstance(kept, ast.Name):
+        return expression
+    if kept.id not in operands or ast.unparse(operands[kept.id].tree) != ast.unparse(left):
+        return expression
+    call = forms.called(kept, method="clamp")
+    call.keywords.append(ast.keyword(_LOWER if above else _UPPER, end))
+    return call
+
+
 def without_second(tree: Tree, expression: ast.expr, operands: Mapping[str, Operand]) -> ast.expr:
     """A template without the lower bounds, within it, of operands that have one where they are made."""
 

@@ -109,8 +109,10 @@ def sized(
         less = 1 if is_narrow else int(found["less"] or 1)
         is_asked = kind is None and (double or is_narrow) and not scripted
         if is_asked and found["log"] == "log" and not found["negative"]:
-            room = f" - {less - 1}" * (less > 1)
-            return f"math.floor(math.log(torch.finfo(${found['of']}.dtype).max)){room}"
+            largest_of_type = f"math.log(torch.finfo(${found['of']}.dtype).max)"
+            if not double:
+                return f"{largest_of_type} - 1"
+            return f"math.floor({largest_of_type})" + f" - {less - 1}" * (less > 1)
         largest = FORMATS[kind or "float32"].max
         bound = math.ceil((math.log if found["log"] == "log" else math.log2)(largest)) - less
         return f"{'-' * bool(found['negative'])}{bound:.1f}"

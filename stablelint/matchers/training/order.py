@@ -7,7 +7,15 @@ import ast
 from stablelint.analysis.files.modules import ClassInfo
 from stablelint.matchers.common import Review, Rule, Sites, observes, site_at
 from stablelint.matchers.models import held_by, modules_in
-from stablelint.matchers.names import bound_anywhere, makers_of, parameters_of, reached_from, run_by, turns_of
+from stablelint.matchers.names import (
+    assigned_in,
+    bound_anywhere,
+    makers_of,
+    parameters_of,
+    reached_from,
+    run_by,
+    turns_of,
+)
 from stablelint.matchers.training.events import ENGINES, Event, events_in, is_optimizer, turns
 from stablelint.matchers.tree import (
     Function,
@@ -99,7 +107,7 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
         others = [e for e in events if e.kind == "clear" and _is_of_another(e, step, review)]
         before = [e for e in backs if end(e.at) <= start(step.at)] if others else []
         first = before[-1] if before else backs[0]
-        if is_test(root):
+        if is_test(root) or _is_of_fresh(step, turn):
             continue
         alone = turn is root and not _is_repeated(first, step, root, review)
         if (
@@ -117,6 +125,14 @@ def missing_zero_grad(review: Review, rule: Rule) -> Sites:
             statement=statement_of(first.at, root), texts={name: spelled(part) for name, part in parts.items()},
         )  # fmt: skip
     yield from _in_closures(review, rule)
+
+
+def _is_of_fresh(step: Event, turn: ast.AST) -> bool:
+    """Whether each turn makes the optimizer anew, over tensors that it makes too: they have no gradient from before."""
+    makers = [n.value for name in step.of for n in assigned_in(name, turn)]
+    given = [one for n in makers if isinstance(n, ast.Call) for one in arguments(n)[:1]]
+    held = [part for one in given if isinstance(one, ast.List | ast.Tuple) for part in one.elts]
+    return bool(held) and all(assigned_in(spelled(part), turn) for part in held)
 
 
 def _is_of_engine(backward: Event, review: Review) -> bool:

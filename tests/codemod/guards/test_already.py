@@ -154,6 +154,13 @@ def test_a_pole_of_a_quotient_is_no_number(body: str, has_pole: bool) -> None:
     source = f"import torch\ndef f(a):\n    {body}\n"
     change = proposal(source, "torch.cos(a)", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="torch.cos(a)")
     if has_pole:
-        assert "has a pole where `torch.cos(a)` is 0" in withheld(source, change)
+        assert "a pole or a limit where `torch.cos(a)` is 0" in withheld(source, change)
     else:
         assert "clamp_min" in rewritten(source, change)
+
+
+def test_numbers_by_a_sine_are_not_divided_by_1() -> None:
+    source = "from math import sin\ndef f(a, b):\n    return sin(a * b) / sin(b)\n"
+    assert "a pole or a limit where `sin(b)` is 0" in withheld(
+        source, proposal(source, "sin(b)", "($x or 1)", x="sin(b)")
+    )

@@ -432,3 +432,10 @@ def test_what_must_meet_a_comparison_and_is_nan_is_not_made_to_meet_it(test: str
         assert "d.clamp_min(1e-30)" in rewritten(source, bounded(source))
     else:
         assert "refuses what is NaN" in withheld(source, bounded(source))
+
+
+@pytest.mark.parametrize("beside", ["x.std(unbiased=False)", "torch.var(x)"])
+def test_a_mean_of_nothing_beside_a_deviation_of_the_same_is_nan_with_that(beside: str) -> None:
+    source = f"import torch\ndef f(a, m):\n    x = a + a[m]\n    return x.mean(), {beside}\n"
+    change = proposal(source, "x.mean()", "$x.mean() if $x.numel() > 0 else $x.sum()", x="x")
+    assert f"`{beside}` is NaN, too" in withheld(source, change)

@@ -119,3 +119,24 @@ def test_an_operand_of_several_gets_no_second_bound(made: str) -> None:
     after = fixed(source, unsafe=True)[0]
     assert "p.clamp_min(" in after
     assert ("q.clamp_min(" in after) is ("eps" not in made)
+
+
+@pytest.mark.parametrize(
+    ("choice", "after"),
+    [
+        ("torch.where(x >= 0, x, torch.exp(x))", "torch.where(x >= 0, x, torch.exp(x.clamp(max=0)))"),
+        ("torch.where(x < 0, torch.exp(x), x)", "torch.where(x < 0, torch.exp(x.clamp(max=0)), x)"),
+        ("torch.where(x > 0.1, torch.log(x), y)", "torch.where(x > 0.1, torch.log(x.clamp(min=0.1)), y)"),
+        (
+            "torch.where(x > 0, torch.log(x), y)",
+            "torch.where(x > 0, torch.log(torch.where(x > 0, x, 1)), y)",
+        ),
+        (
+            "torch.where(x >= 1, x, torch.exp(x))",
+            "torch.where(x >= 1, x, torch.exp(torch.where(x >= 1, 0, x)))",
+        ),
+    ],
+)
+def test_an_operand_that_is_tested_itself_ends_where_the_test_does(choice: str, after: str) -> None:
+    source = f"import torch\n\n\ndef f(x: torch.Tensor, y: torch.Tensor):\n    return {choice}\n"
+    assert f"    return {after}\n" in fixed(source, unsafe=True)[0]

@@ -112,3 +112,20 @@ def test_a_helper_that_sets_the_gradients_itself() -> None:
     """
     assert findings("SL628", program) == []
     assert findings("SL628", program.replace("self.weight.grad = -gradient", "pass")) != []
+
+
+@pytest.mark.parametrize(("of", "is_told"), [("start.clone()", False), ("", True)])
+def test_an_optimizer_that_each_turn_makes_over_its_own_tensors_has_nothing_to_clear(
+    of: str, is_told: bool
+) -> None:
+    program = f"""
+    def steer(net, start, steps):
+        x = start.clone()
+        for _ in range(steps):
+            {f"x = {of}" if of else "net.eval()"}
+            x.requires_grad_()
+            optimizer = torch.optim.SGD([x], lr=0.1)
+            net(x).sum().backward()
+            optimizer.step()
+    """
+    assert bool(findings("SL604", program)) is is_told
