@@ -13,7 +13,8 @@ from stablelint.records import dataclass, field
 from stablelint.syntax.names import bound_by, imported_names, last_name
 from stablelint.syntax.signatures import parameters
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_NAMED_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_FUNCTIONS = (*_NAMED_FUNCTIONS, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -31,6 +32,7 @@ class Scope:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._functions: dict[ast.AST, _Bindings] = {}
+        self._stands_for: dict[tuple[ast.AST | None, str], str] = {}  # the names that were proposed
 
     @cached_property
     def _module(self) -> _Bindings:
@@ -101,21 +103,27 @@ class Scope:
         """Whether `name` occurs nowhere in the file, comments and strings included."""
         return name not in self._words
 
-    def fresh(self, wish: str, site: ast.AST) -> str:
-        """A name that the function around `site` (else the file) does not know, `wish` if it can be had."""
-        words = self.names_at(site)
+    def fresh(self, wish: str, site: ast.AST, value: str = "") -> str:
+        """A name that the function around `site` (else the file) does not know, `wish` if it can be had.
+
+        `value` says what it stands for where more than the next statement reads it: then no other proposal for the function
+        gets the name for another value.
+        """
+        owner, words = self._outermost(site), self.names_at(site)
         name, number = wish, 2
-        while name in words or keyword.iskeyword(name):
+        while name in words or keyword.iskeyword(name) or self._stands_for.get((owner, name), value) != value:
             name, number = f"{wish}_{number}", number + 1
+        self._stands_for[owner, name] = value
         return name
 
     def names_at(self, site: ast.AST) -> frozenset[str]:
         """The names that the outermost function around `site` knows; the words of the file outside of functions."""
-        words = self._words
-        for link in self._tree.ancestors(site):
-            if isinstance(link.parent, ast.FunctionDef | ast.AsyncFunctionDef):
-                words = _names_in(link.parent)
-        return words
+        owner = self._outermost(site)
+        return self._words if owner is None else _names_in(owner)
+
+    def _outermost(self, site: ast.AST) -> ast.AST | None:
+        functions = (link.parent for link in self._tree.ancestors(site))
+        return next((one for one in reversed([*functions]) if isinstance(one, _NAMED_FUNCTIONS)), None)
 
     def _imported_at(self, site: ast.AST) -> set[str]:
         names = set(self._module.imports)

@@ -89,7 +89,7 @@ def _kept(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[draft
     wish = _wish(tree, origin)
     if wish is None or effect(statement.value) is Effect.ACTS:
         raise Withheld(refusal)
-    other = file.scope.fresh(wish, node)
+    other = file.scope.fresh(wish, node, f"{name} of line {statement.lineno}")
     line = f"{region.indent}{other} = {name}{tree.source.newline}"
     return other, [(region.start, region.start, line)]
 
@@ -133,7 +133,8 @@ def _renamed(file: File, origin: ast.expr, node: ast.expr) -> tuple[str, list[dr
     if any(isinstance(one, nested) and one is not function for one in ast.walk(function)):
         return None
     reads = [reader for one in after[: anew + 1] for reader in readers(one, target.id)]
-    name = file.scope.fresh((_wish(tree, reads[0]) if reads else None) or name_for(origin), node)
+    wish = (_wish(tree, reads[0]) if reads else None) or name_for(origin)
+    name = file.scope.fresh(wish, node, f"{target.id} of line {statement.lineno}")
     run = after[anew : after.index(site)] if (site := tree.statement(node)) in after[anew:] else []
     is_straight = bool(run) and all(isinstance(one, ast.Assign | ast.Expr) for one in run)
     is_straight = is_straight and effect(second.value) is not Effect.ACTS

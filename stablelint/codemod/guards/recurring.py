@@ -113,7 +113,7 @@ def _given_first(
 ) -> tuple[Proposal, list[draft.Change]]:
     """The template's bound of `$given` before the first statement, under a name that all equal expressions become."""
     tree, node, bound = file.tree, alike[0], proposal.template
-    name = file.scope.fresh(name_for(node), node)
+    name = file.scope.fresh(name_for(node), node, f"{tree.text(node)} on line {first.lineno}")
     lines = f"{name} = $made\n{name} = {bound}"
     if bound.count("$given") == 1:
         lines = f"{name} = {bound.replace('$given', '$made')}"

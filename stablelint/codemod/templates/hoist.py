@@ -187,6 +187,9 @@ def name_for(tree: ast.expr) -> str:
             and isinstance(tree.left.op, ast.Add)
         ):
             return "total"
+        extent = _extent_of(_last_name(tree.left), _last_name(tree.right))
+        if isinstance(tree.op, ast.Sub) and extent:
+            return extent
         return _RESULTS.get(type(tree.op).__name__.lower(), "value")
     if isinstance(tree, ast.Compare):
         return "matches" if isinstance(tree.ops[0], ast.Eq) else "mask"
@@ -204,6 +207,13 @@ def name_for(tree: ast.expr) -> str:
     if isinstance(tree, ast.Attribute):
         return tree.attr.strip("_") or "value"
     return _name_of_call(tree) if isinstance(tree, ast.Call) else "value"
+
+
+def _extent_of(larger: str, smaller: str) -> str:
+    """What ``x_max - x_min`` is called, after what both are of: ``x_range``."""
+    stems = (re.fullmatch(rf"(\w+_)?{end}(_\w+)?", name) for name, end in ((larger, "max"), (smaller, "min")))
+    one, other = (stem and stem.groups("") for stem in stems)
+    return f"{one[0]}range{one[1]}" if one and one == other and any(one) else ""
 
 
 def _name_of_call(call: ast.Call) -> str:

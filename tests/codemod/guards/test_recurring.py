@@ -45,6 +45,29 @@ def test_what_is_not_the_same_divisor_keeps_its_own(other: str) -> None:
     assert other in fixed
 
 
+@pytest.mark.parametrize(
+    ("of_first", "of_second", "names"),
+    [
+        ("(a_hi - a_lo)", "(b_hi - b_lo)", ["difference", "difference_2"]),
+        ("(a_max - a_min)", "(b_max - b_min)", ["a_range", "b_range"]),
+        ("(max_a - min_a)", "(max_b - min_b)", ["range_a", "range_b"]),
+    ],
+)
+def test_two_divisors_that_recur_by_turns_get_names_of_their_own(
+    of_first: str, of_second: str, names: list[str]
+) -> None:
+    ends = [one.strip("()").split(" - ") for one in (of_first, of_second)]
+    made = [
+        f"{large}, {small} = {of}.max(), {of}.min()" for of, (large, small) in zip("xy", ends, strict=True)
+    ]
+    divided = [f"x = x / {of_first}", f"y = y / {of_second}", f"u = u / {of_first}", f"v = v / {of_second}"]
+    lines = "\n    ".join([*made, *divided, "return x, y, u, v"])
+    text, _ = fixed(f"{HEAD}def scaled(x, y, u, v):\n    {lines}\n", unsafe=True)
+    assert [line for line in text.splitlines() if " / " in line] == [
+        f"    {one} = {one} / {names[one in 'yv']}" for one in "xyuv"
+    ]
+
+
 @pytest.mark.parametrize("divisor", ["(1 - s)", "(\n        1 - s)", "(1 - s\n    )"])
 def test_brackets_of_what_gets_a_name_go_before_a_method(divisor: str) -> None:
     source = f"{HEAD}def f(t, s):\n    a = (1 - s).sqrt()\n    b = t / {divisor}\n    return a, b\n"
