@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
@@ -16,6 +15,7 @@ from stablelint.codemod.guards.bound import COMPUTED, TERM, applied, moved, oper
 from stablelint.codemod.guards.scales import (
     exponent_of,
     is_product,
+    is_sum,
     limits_of,
     makes_scale,
     of_logarithm,
@@ -249,9 +249,9 @@ def _is_addend(tree: Tree, reader: ast.expr, exponent: ast.expr) -> bool:
     """Whether a reader is a term of a sum, and not within the exponent itself."""
     tree.find(tree.source.span(tree.start(reader), tree.end(reader)))
     parent = tree.link(reader).parent
-    if any(one is reader for one in ast.walk(exponent)) or not _is_sum(parent):
+    if any(one is reader for one in ast.walk(exponent)) or not is_sum(parent):
         return False
-    while _is_sum(tree.link(parent).parent):
+    while is_sum(tree.link(parent).parent):
         parent = tree.link(parent).parent
     # ``log_p.exp() * (log_p - log_q)``: the logarithm of a share, and not of a scale.
     whole: ast.AST = parent
@@ -275,13 +275,9 @@ def _sum_around(tree: Tree, term: ast.expr) -> tuple[ast.AST, bool]:
     tree.find(tree.source.span(tree.start(term), tree.end(term)))
     whole: ast.AST = term
     is_less = False
-    while _is_sum(above := tree.link(whole).parent) or isinstance(above, ast.UnaryOp):
+    while is_sum(above := tree.link(whole).parent) or isinstance(above, ast.UnaryOp):
         is_less ^= isinstance(above.op, ast.USub) or (
             isinstance(above, ast.BinOp) and isinstance(above.op, ast.Sub) and above.right is whole
         )
         whole = above
     return whole, is_less
-
-
-def _is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
@@ -345,9 +346,8 @@ def _is_of_variance(tree: Tree, exponent: ast.expr) -> bool:
         return True
     for made in _exponentials(tree, exponent):
         above = tree.link(made).parent
-        is_term = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Add)
-        terms = [above.left, above.right] if is_term and isinstance(above, ast.BinOp) else []
-        sums = [made, above] if is_term and isinstance(above, ast.BinOp) else [made]
+        terms = [above.left, above.right] if is_sum(above) else []
+        sums = [made, above] if is_sum(above) else [made]
         is_divided = any(_divides_square(tree, one) for one in sums)
         if is_divided or any(map(is_square, terms)) or any(applied(tree, one, "sqrt") for one in sums):
             return True
@@ -425,12 +425,13 @@ def of_logarithm(node: ast.expr) -> ast.expr:
     pairs = ((node.left, node.right), (node.right, node.left)) if isinstance(node, ast.BinOp) else ()
     for one, other in pairs:
         size = number(unsigned(one))
-        if size is not None and (size == 2 if is_product(node) else _is_sum(node) and abs(size) < _SMALL):
-            return of_logarithm(other) if _is_sum(node) else other
+        if size is not None and (size == 2 if is_product(node) else is_sum(node) and abs(size) < _SMALL):
+            return of_logarithm(other) if is_sum(node) else other
     return halved(node) or node
 
 
-def _is_sum(node: ast.AST) -> bool:
+def is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """Whether a node adds up two others, or their difference."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
@@ -510,7 +511,7 @@ def _reduced(node: ast.expr) -> ast.expr:
             return node
 
 
-def is_product(node: ast.AST) -> bool:
+def is_product(node: ast.AST) -> TypeGuard[ast.BinOp]:
     """Whether a node multiplies two others."""
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 

@@ -19,6 +19,7 @@ from stablelint.codemod.text.source import SourceText
 from stablelint.codemod.withheld import Withheld
 
 _OPENED = re.compile(r"\(\s*(-?)\Z")
+_CARRIED = re.compile(r"[ \t]*\\\r?\n[ \t]*\Z")
 _CLOSED = re.compile(r"\s*\)")
 _NEAR = 400  # how far from a bracket its content may start
 
@@ -120,5 +121,10 @@ def _variants(
             isinstance(operand, ast.Call) or _fits(source, (opened.start(), closed.end(), opened[1] + text))
         ):
             yield (opened.start(), closed.end(), opened[1] + text), value
+    carried = _CARRIED.search(source.text, max(0, start - _NEAR), start)
+    if carried is not None and "\n" not in text:
+        was, joined = ((carried.start(), end, f" {one}") for one in (tree.text(node), text))
+        if _fits(source, joined) and not _fits(source, was):
+            yield joined, value
     for form in (text, f"({text})"):
         yield chained(source, (start, end, form)), value

@@ -30,6 +30,7 @@ _CASTS = having("cast") | {"item"}
 _WIDENED = re.compile(r"\$(\w+)\.to\(torch\.float32\)")
 _PARTS = having("layout", "alias", "may-alias")
 _EMPTY = ".numel()"
+_FEW = 2  # that each has a test of its own
 _OF_NONE = (" == 0, 1)", ".clamp_min(1)")  # what is divided by where nothing was counted
 _EQUALS, _COMPARES = ("eq", "ne"), having("compare")
 _OF_SHAPE = re.compile(r"\b(len|shape|size|numel|ndim|dim)\b")
@@ -377,7 +378,8 @@ def _divides_another(link: Link, total: ast.expr) -> bool:
 
 def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where the mean of an empty selection becomes a number for people, who would read a perfect 0, where it
-    is taken from that selection, of which nothing is left, and where the mean of its rows beside it stays NaN."""
+    is taken from that selection, of which nothing is left, where the mean of its rows beside it stays NaN, and where one
+    test would do for several of them."""
     parent = tree.link(node).parent
     sides = (parent.left, parent.right) if isinstance(parent, ast.BinOp) else ()
     taken = [one for one in ast.iter_child_nodes(node) for one in (one, *ast.iter_child_nodes(one))]
@@ -386,11 +388,26 @@ def check_not_empty(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         raise Withheld("a share of nothing is no 0: leave it out, or say what it is")
     if is_mean and any(same(one, each) for one in sides for each in taken if one is not node):
         raise Withheld("where the selection is empty, so is what its mean is taken from")
+    selected = next((one for one in taken if is_mean and isinstance(one, ast.Subscript)), None)
+    statements = tree.siblings(tree.statement(node)) if selected is not None else []
+    alike = [one for one in statements if isinstance(one, ast.Assign) and _selects(one.value, selected)]
+    if len(alike) > _FEW and selected is not None:
+        rows = (alike[0].lineno, alike[-1].lineno)
+        raise Withheld(
+            f"one test that `{ast.unparse(selected.slice)}` selects any will do for lines {rows[0]} to {rows[1]}"
+        )
     beside = next(_means_of_rows(tree, node), None) if is_mean else None
     if beside is not None:
         raise Withheld(f"`{ast.unparse(beside)}` is NaN, too, where nothing is selected: leave that turn out")
     if _EMPTY in proposal.template and isinstance(parent, ast.Attribute) and parent.attr == "item":
         raise Withheld("a mean of nothing that people read is no 0: leave it out, or say what it is")
+
+
+def _selects(node: ast.AST, selected: ast.Subscript | None) -> bool:
+    """Whether a call is given what the same index selects of something."""
+    given = node.args if isinstance(node, ast.Call) else []
+    parts = [one for one in given if isinstance(one, ast.Subscript)]
+    return selected is not None and any(same(one.slice, selected.slice) for one in parts)
 
 
 def _means_of_rows(tree: Tree, node: ast.expr) -> Iterator[ast.Call]:

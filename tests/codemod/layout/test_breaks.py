@@ -396,3 +396,18 @@ def test_no_blank_follows_the_tabs_of_a_new_line() -> None:
     assert after.count("\n") > source.count("\n")
     assert "\t " not in after
     assert all(one == one.rstrip() for one in after.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("norm", "after"),
+    [
+        ("torch.norm(v.transpose(0, 1).contiguous().view(first, second), 2, 1).squeeze(1)", "scale / norm."),
+        ("v.norm()", "scale / \\\n        v_norm."),
+    ],
+)
+def test_a_line_that_was_carried_on_for_its_length_is_one_where_it_fits(norm: str, after: str) -> None:
+    source = (
+        f"import torch\ndef f(v, scale, first, second):\n    y = scale / \\\n        {norm}\n    return y\n"
+    )
+    change = proposal(source, norm, "$x.masked_fill($x == 0, 1)", x=norm)
+    assert f"    y = {after}masked_fill(" in rewritten(source, change)

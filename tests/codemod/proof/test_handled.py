@@ -439,3 +439,15 @@ def test_a_mean_of_nothing_beside_a_deviation_of_the_same_is_nan_with_that(besid
     source = f"import torch\ndef f(a, m):\n    x = a + a[m]\n    return x.mean(), {beside}\n"
     change = proposal(source, "x.mean()", "$x.mean() if $x.numel() > 0 else $x.sum()", x="x")
     assert f"`{beside}` is NaN, too" in withheld(source, change)
+
+
+@pytest.mark.parametrize(("losses", "is_withheld"), [("xyw", True), ("xy", False)])
+def test_several_means_of_one_selection_want_one_test(losses: str, is_withheld: bool) -> None:
+    lines = [f"    l{name} = loss({name}[m], t{name}[m])\n" for name in losses]
+    source = f"import torch\ndef f(loss, x, y, w, tx, ty, tw, m):\n{''.join(lines)}    return lx + ly\n"
+    template = "loss($x, $t) if $x.numel() > 0 else $x.sum()"
+    change = proposal(source, "loss(x[m], tx[m])", template, x="x[m]", t="tx[m]")
+    if is_withheld:
+        assert "one test that `m` selects any will do for lines 3 to 5" in withheld(source, change)
+    else:
+        assert ".numel() > 0 else" in rewritten(source, change)
