@@ -47,6 +47,7 @@ from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _PLACING = ("load_state_dict", "to", "cuda")
 _NUMBERS = re.compile(r"GradScaler$|\.lr_scheduler\.")
+_DIGEST = re.compile(r"-(?=\d*[a-f])[\da-f]{8,}\.pth?$")  # no date
 _SAME_MODEL = "this is another name of the model that is trained on, and no copy of it: `copy.deepcopy({})`"
 
 
@@ -79,13 +80,22 @@ def load_without_map_location(review: Review, rule: Rule) -> Sites:
                 bound_to(spelled(source.value), node, root) if isinstance(source, ast.Attribute) else None
             )
             # `checkpoints = Checkpoints(…)`, `checkpoints.best_path`
-            own = own or called(holder)[:1].isupper()
+            own = own or called(holder)[:1].isupper() or _is_published(source, node, root)
             if not own and (helps or moved or any(text in modules for text in bound)):
                 # A model that is loaded as a whole runs where it lies, wherever another of its name was moved before.
                 early = {subject(n) for n in calls_in(root, "to", "cuda") if start(n) < start(node)}
                 is_run = any(text in modules - (placed - early) for text in bound)
                 stays = is_run or _hands_on(bound, root)
                 yield site_at(review, rule, node, {} if stays else {"states": node}, shown=False)
+
+
+def _is_published(source: ast.expr, load: ast.Call, root: ast.AST) -> bool:
+    """Whether a file bears its own digest, as `torch.hub` asks of what is published, which lies on the CPU."""
+    written = (source, bound_to(spelled(source), load, root))
+    texts = (
+        n.value for one in written if one is not None for n in ast.walk(one) if isinstance(n, ast.Constant)
+    )
+    return any(isinstance(text, str) and _DIGEST.search(text) for text in texts)
 
 
 def _hands_on(names: Sequence[str], root: ast.AST) -> bool:

@@ -63,10 +63,24 @@ def test_a_list_of_layers_in_a_class_that_is_no_module() -> None:
 
 @pytest.mark.parametrize(
     ("call", "found"),
-    [("torch.load(f)", True), ("torch.load(f, 'cpu')", False), ("torch.load(f, **o)", False)],
+    [
+        ("torch.load(f)", True),
+        ("torch.load(f, 'cpu')", False),
+        ("torch.load(f, **o)", False),
+        ("torch.load(f + '/resnet50-0676ba61.pth')", False),
+        ("torch.load(f'{f}/vit_b_16-c867db91.pth')", False),
+        ("torch.load('run-20210504.pth')", True),
+        ("torch.load('run-decade.pth')", True),
+    ],
 )
 def test_a_load_that_names_no_device(call: str, found: bool) -> None:
     assert bool(findings("SL613", f"def restore(m, f, o):\n    m.load_state_dict({call})\n")) is found
+
+
+@pytest.mark.parametrize(("name", "found"), [("resnet50-0676ba61.pth", False), ("best.pth", True)])
+def test_a_load_of_what_was_published_by_its_path(name: str, found: bool) -> None:
+    code = f"def restore(m, d):\n    path = d + '/{name}'\n    m.load_state_dict(torch.load(path))\n"
+    assert bool(findings("SL613", code)) is found
 
 
 @pytest.mark.parametrize(
