@@ -116,10 +116,11 @@ def keys_within(values: Iterable[Value]) -> Iterator[int]:
 
 def _feels(value: Value) -> bool:
     """Whether a gradient comes back from what an operation yields."""
-    copied = value.op == "tensor" and value.first is not None and is_list(value.first)
-    return (
-        passes_gradient(value) and not copied and value.op not in _READ_OUT and value.kind is not Kind.ARRAY
-    )
+    first = value.first
+    copied = value.op == "tensor" and first is not None and is_list(first)
+    drawn = value.op == "method.sample" and first is not None and first.op.startswith("torch.distributions.")
+    is_cut = copied or drawn or value.op in _READ_OUT or value.kind is Kind.ARRAY
+    return passes_gradient(value) and not is_cut
 
 
 def _all_end(
