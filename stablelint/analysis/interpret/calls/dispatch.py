@@ -140,6 +140,8 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
     stored = frame.state.attributes.get((receiver.key, attr))
     if stored is not None:
         return call_value(stored, positional, keywords, node, frame)
+    if receiver.op == "phi" and _all_have(attr, lists.leaves(receiver), node, frame):
+        return _call_each(receiver, positional, keywords, node, frame, attr)
     methods = [
         (method, one, on)
         for one, on in annotated_objects(receiver, frame)
@@ -148,6 +150,13 @@ def _call_attribute(receiver: Value, attr: str, node: ast.Call, frame: Frame) ->
     if methods:
         return _call_passed(methods, positional, keywords, node, frame)
     return call_method(receiver, attr, positional, keywords, node, frame)
+
+
+def _all_have(attr: str, each: Sequence[Value], node: ast.Call, frame: Frame) -> bool:
+    """Whether each of what differs between paths is an object of a class that was read, with that method."""
+    return all(v.kind is Kind.INSTANCE for v in each) and all(
+        lookup.attribute(v, attr, node.func, frame).kind is Kind.FUNCTION for v in each
+    )
 
 
 def _rebound(value: Value, attr: str, node: ast.Call, frame: Frame) -> Value:
@@ -340,9 +349,14 @@ def _completed(
 
 
 def _call_each(
-    target: Value, positional: list[Value], keywords: dict[str, Value], node: ast.Call, frame: Frame
+    target: Value,
+    positional: list[Value],
+    keywords: dict[str, Value],
+    node: ast.Call,
+    frame: Frame,
+    method: str = "",
 ) -> Value:
-    """A call of what differs between paths: each path's own, with the arguments as they are on it.
+    """A call of what differs between paths, or of its method: each path's own, with the arguments as they are on it.
 
     Where paths part and meet too often, each is called once, with the arguments as they are on any.
     """
@@ -360,7 +374,11 @@ def _call_each(
             frame.state.tests = {**saved, **paths.tests[position]}
         given = [taken(v, frame) for v in positional]
         named = {name: taken(v, frame) for name, v in keywords.items()}
-        results.append(call_value(path, given, named, node, frame))
+        if method and path.op == "phi":
+            results.append(_call_each(path, given, named, node, frame, method))
+            continue
+        called = lookup.attribute(path, method, node.func, frame) if method else path
+        results.append(call_value(called, given, named, node, frame, path if method else None))
     frame.state.tests = saved
     return join(frame.graph, results, paths) if results else frame.graph.unknown(node=node)
 
