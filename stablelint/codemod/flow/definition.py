@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.effects import evaluated_before
+from stablelint.codemod.flow.nodes import readers
 from stablelint.codemod.text.locate import Link, Tree
 from stablelint.records import dataclass
 from stablelint.syntax.names import bound_by
@@ -87,6 +88,25 @@ def _last(
         value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) and alone else None
         return statement, value, left
     return None
+
+
+def first_under_test(tree: Tree, given: ast.stmt, name: str) -> ast.stmt | None:
+    """The first statement that reads a name, where a test stands between what gives it and all that read it: by another
+    branch it may be None."""
+    suite = tree.siblings(given)
+    reading = _reading(suite[suite.index(given) + 1 :], name)
+    found: ast.stmt | None = None
+    while len(reading) == 1 and isinstance(choice := reading[0], ast.If):
+        branches = [one for one in (_reading(choice.body, name), _reading(choice.orelse, name)) if one]
+        if len(branches) != 1:
+            break
+        reading = branches[0]
+        found = reading[0]
+    return found
+
+
+def _reading(suite: list[ast.stmt], name: str) -> list[ast.stmt]:
+    return [one for one in suite if any(True for _ in readers(one, name))]
 
 
 def binds(node: ast.AST, name: str) -> bool:

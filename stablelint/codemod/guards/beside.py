@@ -9,9 +9,24 @@ import ast
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
-from stablelint.codemod.flow.definition import Function, binds, definition, function_of, takes
+from stablelint.codemod.flow.definition import (
+    Function,
+    binds,
+    definition,
+    first_under_test,
+    function_of,
+    takes,
+)
 from stablelint.codemod.flow.nodes import OF_SHAPE, VIEWS, loads, readers, stores, unsigned
-from stablelint.codemod.guards.bound import COMPUTED, TERM, applied, moved, operand_of_clamp, role_of
+from stablelint.codemod.guards.bound import (
+    COMPUTED,
+    TERM,
+    applied,
+    may_be_none,
+    moved,
+    operand_of_clamp,
+    role_of,
+)
 from stablelint.codemod.guards.scales import (
     exponent_of,
     is_product,
@@ -87,7 +102,7 @@ def where_made(tree: Tree, proposal: Proposal, node: ast.expr) -> list[tuple[Pro
     exponent, names = _names_beside(tree, proposal, node)
     given = [definition(tree, one) for one in loads(exponent) if one.id in names]
     made = [one for one in given if one is not None and isinstance(one.value, COMPUTED | ast.Attribute)]
-    if operand is None or len(made) < len(given):
+    if operand is None or len(made) < len(given) or any(may_be_none(tree, one) for one in made):
         return []
     return [
         (
@@ -185,7 +200,7 @@ def _place(tree: Tree, scope: Function | ast.Module, reader: ast.Name) -> tuple[
     """
     name, assigned = reader.id, definition(tree, reader)
     if assigned is not None:
-        return "insert-after", assigned.statement
+        return _behind(tree, assigned.statement, name)
     inside, bound = list(ast.walk(scope)), stores(scope, name)
     parameters = [one for one in inside if isinstance(one, ast.arg) and one.arg == name]
     if len(parameters) > (isinstance(scope, Function) and takes(scope, name)):
@@ -214,7 +229,14 @@ def _place(tree: Tree, scope: Function | ast.Module, reader: ast.Name) -> tuple[
     read = [one.lineno for one in readers(scope, name) if one not in unread]
     if maker is None or any(one.lineno > last for one in bound):
         return None
-    return ("insert-after", maker) if all(last < row <= (suite[-1].end_lineno or 0) for row in read) else None
+    is_read_there = all(last < row <= (suite[-1].end_lineno or 0) for row in read)
+    return _behind(tree, maker, name) if is_read_there else None
+
+
+def _behind(tree: Tree, maker: ast.stmt, name: str) -> tuple[str, ast.stmt]:
+    """Behind what gives a name its value, or before the first reader where only one branch has any."""
+    first = first_under_test(tree, maker, name)
+    return ("insert-after", maker) if first is None else ("insert-before", first)
 
 
 def _is_beside(tree: Tree, reader: ast.Name | ast.Attribute, exponent: ast.expr) -> bool:

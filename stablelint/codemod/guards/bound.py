@@ -12,7 +12,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
-from stablelint.codemod.flow.definition import declared, definition, function_of, in_loop
+from stablelint.codemod.flow.definition import (
+    Definition,
+    declared,
+    definition,
+    first_under_test,
+    function_of,
+    in_loop,
+)
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.flow.nodes import is_name, loads, power_of, root_name, title, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
@@ -186,7 +193,7 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
         return None
     given = definition(tree, node)
     value = given.value if given is not None and isinstance(given.value, COMPUTED) else None
-    if given is None or value is None:
+    if given is None or value is None or may_be_none(tree, given):
         return None
     last = given.statement.end_lineno or 0
     made = {
@@ -209,6 +216,14 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if bounded != proposal and not OF_POSITIVE.intersection(roles):
         bounded = proposal
     return moved(tree, replace(bounded, template=for_all(bounded.template, roles)), operand, value), value
+
+
+def may_be_none(tree: Tree, given: Definition) -> bool:
+    """Whether a call of the program gives a name its value, and a test stands before all that read it."""
+    value = given.value
+    name = called_name(value)
+    is_known = isinstance(value, ast.BinOp) or (operations.method(name) or operations.canonical(name))
+    return not is_known and first_under_test(tree, given.statement, given.name) is not None
 
 
 def divided_beside(tree: Tree, proposal: Proposal, node: ast.expr) -> str | None:
@@ -258,7 +273,7 @@ def apart(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
     whole = any(one.span == proposal.span for one in proposal.bindings.values())
     if given is None or function is None or not whole or given.name in declared(function):
         return None
-    if given_bounds(given.value):
+    if given_bounds(given.value) or may_be_none(tree, given):
         return None  # a second clamp behind it would say that the first does not suffice
     named = [one for one in ast.walk(function) if is_name(one, given.name)]
     return behind_definition(tree, proposal, node, given.value) if len(named) == 2 else None

@@ -75,6 +75,7 @@ _PROMISES = {
     ".tiny)": "keep the denominator above 0",
 }
 _STRICT = re.compile(r"\s*(>|<=|gt\(|le\()\s*0(\.0*)?\)?")
+_CLOSING = re.compile(r"\s+(?=\))")
 _REDUCED = (*VIEWS, "sum", "detach")
 _OF_TWO = {"max": "min", "maximum": "min", "min": "max", "minimum": "max"}
 _EXPONENTIALS = having("exponential")
@@ -89,7 +90,9 @@ _OF_SCALES = (*_DENSITIES, "normal")
 def promise(source: SourceText, proposal: Proposal, edits: Sequence[Edit]) -> str:
     """What a fix does: what the page of its rule says, or which bound it writes in place of that of the page."""
     own = [edit for edit in edits if edit.filename is None]
-    written = [(edit.content, source.text[slice(*map(source.offset, edit.span))]) for edit in own]
+    written = [
+        (_CLOSING.sub("", edit.content), source.text[slice(*map(source.offset, edit.span))]) for edit in own
+    ]
     if any(_STRICT.fullmatch(made) for made, _ in written):
         return "let the test that is there leave out 0"
     others = {bound: said for bound, said in _PROMISES.items() if bound not in proposal.template}
@@ -232,20 +235,27 @@ def _is_part_of_deviation(tree: Tree, node: ast.expr) -> bool:
 
 def _is_of_own(tree: Tree, divisor: ast.AST, spread: ast.expr) -> bool:
     """Whether values are divided by their own deviation: where they are all equal, 1 leaves them as they are."""
-    above = tree.link(divisor).parent
-    if not isinstance(above, ast.BinOp) or not isinstance(spread, ast.Call):
+    dividend = _dividend(tree, divisor)
+    if dividend is None or not isinstance(spread, ast.Call):
         return False
     operands = [getattr(spread.func, "value", None), *spread.args][root_name(spread.func) == "torch" :]
-    return isinstance(above.op, ast.Div) and above.right is divisor and same(above.left, operands[0])
+    return same(dividend, operands[0])
+
+
+def _dividend(tree: Tree, divisor: ast.AST) -> ast.expr | None:
+    """What is divided by a node."""
+    match tree.link(divisor).parent:
+        case ast.BinOp(left=dividend, op=ast.Div(), right=right) if right is divisor:
+            return dividend
+    return None
 
 
 def _is_factor(tree: Tree, divisor: ast.AST) -> bool:
     """Whether a number, or another deviation, is divided, as to scale by that: a factor of 1 leaves things as they are."""
-    above = tree.link(divisor).parent
-    if not isinstance(above, ast.BinOp) or above.right is not divisor:
-        return False
-    given = definition(tree, above.left) if isinstance(above.left, ast.Name) else None
-    return number(above.left) is not None or _is_spread(above.left if given is None else given.value)
+    dividend = _dividend(tree, divisor)
+    given = definition(tree, dividend) if isinstance(dividend, ast.Name) else None
+    value = dividend if given is None else given.value
+    return value is not None and (number(value) is not None or _is_spread(value))
 
 
 def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:
@@ -356,9 +366,8 @@ def _is_of_variance(tree: Tree, exponent: ast.expr) -> bool:
 
 def _divides_square(tree: Tree, node: ast.expr) -> bool:
     """Whether a square, or a sum or product with one, is divided by a node."""
-    above = tree.link(node).parent
-    is_divisor = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Div) and above.right is node
-    divided = ast.walk(above.left) if is_divisor and isinstance(above, ast.BinOp) else ()
+    dividend = _dividend(tree, node)
+    divided = () if dividend is None else ast.walk(dividend)
     return any(isinstance(one, ast.expr) and is_square(one) for one in divided)
 
 

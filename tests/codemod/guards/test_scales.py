@@ -902,3 +902,30 @@ def test_a_small_number_beside_the_logarithm_of_a_scale_makes_no_other_of_it(
 def test_a_factor_of_one_over_a_deviation_is_1_where_that_is_0(line: str, divisor: str) -> None:
     made, _ = fixed(f"{HEAD}def f(z: torch.Tensor):\n    scale = {line}\n    return scale\n", unsafe=True)
     assert ("== 0, 1)" in made) == bool(divisor)
+
+
+@pytest.mark.parametrize(
+    ("test", "given"),
+    [
+        ("self.use", "mu, logvar = self.net(x)"),
+        ("logvar is not None", "mu, logvar = self.net(x)"),
+        ("logvar is not None", "logvar = self.net(x)"),
+    ],
+)
+def test_a_logarithm_that_one_branch_alone_reads_is_bounded_there(test: str, given: str) -> None:
+    kl = "            kl = (1 + logvar - logvar.exp()).sum()\n            loss = loss + kl\n"
+    source = (
+        f"import torch\n\n\nclass M:\n    def f(self, x):\n        {given}\n        loss = x.sum()\n"
+        f"        if {test}:\n{kl}        return loss\n"
+    )
+    made, _ = fixed(source, unsafe=True)
+    assert f"        if {test}:\n            logvar = logvar.clamp(-40.0, 20.0)\n{kl}" in made.replace(
+        "-80", "-40"
+    )
+
+
+def test_a_divisor_that_may_be_none_is_not_bounded_where_it_is_made() -> None:
+    lines = "    qty = net(x)\n    if y is not None:\n        return x / qty - y / qty\n    return x\n"
+    source = f"{HEAD}def f(net, x, y):\n{lines}"
+    made = rewritten(source, last(source, "qty", "$x.clamp_min(1e-19)"))
+    assert "    qty = net(x)\n    if y" in made
