@@ -21,6 +21,7 @@ from stablelint.catalog.errors import RuleError, nearest
 from stablelint.numerics.formats import FloatFormat, round_to
 from stablelint.numerics.interval import Interval
 from stablelint.records import dataclass
+from stablelint.syntax.names import is_name
 
 _OPERATORS: Mapping[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -210,7 +211,7 @@ def _clause(node: ast.Compare, text: str) -> list[Comparison]:
 def _subject(node: ast.expr) -> tuple[str, bool] | None:
     if isinstance(node, ast.Name) and node.id not in CONSTANTS:
         return node.id, False
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "abs":
+    if isinstance(node, ast.Call) and is_name(node.func, "abs"):
         if len(node.args) == 1 and isinstance(node.args[0], ast.Name) and not node.keywords:
             return node.args[0].id, True
         raise RuleError("`abs` takes one metavariable")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from stablelint.codemod.flow.nodes import shown
 from stablelint.codemod.propose import propose_all
 from stablelint.codemod.text.edits import OverlappingEdits, apply_edits, select
 from stablelint.codemod.text.locate import parse
@@ -13,6 +12,7 @@ from stablelint.codemod.text.source import SourceError, SourceText
 from stablelint.codemod.waiting import without_waiting
 from stablelint.diagnostic import Applicability, Diagnostic, Edit, Span
 from stablelint.records import dataclass, replace
+from stablelint.syntax.names import shortened
 
 MAX_ROUNDS = 10
 _STILL_THERE = "the finding would still be there"
@@ -210,7 +210,9 @@ class _Trial:
             renamed[code] -= 1
             spans = [item.span for item in after if key(item) == (code, expression)]
             if renamed[code] < 0 and not _was_there(items, code, spans):
-                reason = reason or f"the fixed code would have another finding: {code}, `{shown(expression)}`"
+                reason = (
+                    reason or f"the fixed code would have another finding: {code}, `{shortened(expression)}`"
+                )
                 new += spans
         return _Verdict(reason, tuple(_at_rows(items, new))) if reason else None
 

@@ -38,7 +38,7 @@ from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.records import dataclass, replace
 from stablelint.syntax import operations
-from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.names import called_name, last_name, name_of
 from stablelint.syntax.operations import SELECTIONS
 from stablelint.syntax.writes import is_in_place
 
@@ -183,7 +183,7 @@ def replace_augmented(file: File, proposal: Proposal, node: ast.AugAssign) -> li
     refusal = "the assignment is made in place, and the rewrite has no such form"
     if not isinstance(expression, ast.BinOp):
         raise Withheld(refusal)
-    target = operands.get(forms.identifier(expression.left))
+    target = operands.get(name_of(expression.left))
     written = target is not None and ast.unparse(target.tree) == ast.unparse(node.target)
     if not written or type(expression.op) is not type(node.op):
         raise Withheld(refusal)

@@ -22,7 +22,6 @@ from stablelint.matchers.names import (
 )
 from stablelint.matchers.tree import (
     Function,
-    arguments,
     assigned,
     backs_in,
     calls_below,
@@ -32,6 +31,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import normalise, spelled
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _OF_MODULES = ("parameters", "named_parameters", "train", "load_state_dict", "eval")

@@ -18,19 +18,10 @@ from stablelint.matchers.common import (
     scope_of,
 )
 from stablelint.matchers.names import assigned_in
-from stablelint.matchers.tree import (
-    argument,
-    arguments,
-    called,
-    calls_below,
-    calls_in,
-    end,
-    receiver,
-    start,
-    subject,
-)
+from stablelint.matchers.tree import called, calls_below, calls_in, end, receiver, start, subject
 from stablelint.numerics.formats import FLOAT16, round_to
 from stablelint.syntax.names import spelled
+from stablelint.syntax.signatures import argument, arguments
 from stablelint.syntax.walk import nodes_below
 
 _ADAPTIVE = tuple(f"torch.optim.{name}" for name in ("Adam", "AdamW", "NAdam", "RAdam", "RMSprop"))

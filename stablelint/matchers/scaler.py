@@ -9,9 +9,10 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.matchers.common import Review, Rule, Sites, is_autocast, observes, site_at
 from stablelint.matchers.names import bound_to, made_by, parameters_of, qualified
 from stablelint.matchers.training.events import Event, events_in
-from stablelint.matchers.tree import ancestors, argument, called, calls_in, contexts, receiver, subject
+from stablelint.matchers.tree import ancestors, called, calls_in, contexts, receiver, subject
 from stablelint.syntax import precision
 from stablelint.syntax.names import spelled
+from stablelint.syntax.signatures import argument
 from stablelint.syntax.walk import descendants
 
 _CLIPS = frozenset({"clip_grad_norm_", "clip_grad_value_"})

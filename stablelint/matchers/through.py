@@ -9,10 +9,10 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.files.project import Project
 from stablelint.analysis.matching.review import Review
 from stablelint.matchers.names import run_by
-from stablelint.matchers.tree import Function, argument, assigned, calls_in, end, parents, receiver
+from stablelint.matchers.tree import Function, assigned, calls_in, end, parents, receiver
 from stablelint.records import dataclass, field, replace
 from stablelint.syntax.names import listed, spelled
-from stablelint.syntax.signatures import parameters
+from stablelint.syntax.signatures import argument, parameters
 from stablelint.syntax.walk import descendants, nodes_in
 
 _DEPTH = 2  # calls within one another

@@ -35,16 +35,6 @@ def subject(node: ast.AST | None) -> str:
     return spelled(of) if of is not None else ""
 
 
-def arguments(call: ast.Call) -> list[ast.expr]:
-    """What a call is given, by place and by name."""
-    return [*call.args, *(k.value for k in call.keywords)]
-
-
-def argument(call: ast.Call, name: str) -> ast.expr | None:
-    """What a call is given by a name."""
-    return next((k.value for k in call.keywords if k.arg == name), None)
-
-
 def is_given(call: ast.AST, *names: str | None) -> bool:
     """Whether a call is given one of the arguments by name; None stands for `**kwargs`."""
     return isinstance(call, ast.Call) and any(k.arg in names for k in call.keywords)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import is_name, last_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.signatures import parameters
 from stablelint.syntax.walk import descendants
@@ -48,7 +48,7 @@ def values_by_name(nodes: Iterable[ast.AST]) -> Bindings:
             _bind(node.optional_vars, None, found)
         elif isinstance(node, ast.arguments):
             for one in parameters(node):
-                whole = isinstance(one.annotation, ast.Name) and one.annotation.id == "int"
+                whole = is_name(one.annotation, "int")
                 found.setdefault(one.arg, []).append(ast.Constant(1) if whole else None)
     return found
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 from stablelint.syntax.remembered import remembered
 
@@ -75,6 +76,16 @@ def last_name(node: ast.expr) -> str:
     return node.id if type(node) is ast.Name else ""
 
 
+def name_of(node: ast.AST | None) -> str:
+    """The name that a node is; "" for anything else."""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def is_name(node: ast.AST | None, name: str) -> TypeGuard[ast.Name]:
+    """Whether a node is a name, wherever it is read or bound."""
+    return isinstance(node, ast.Name) and node.id == name
+
+
 def listed(node: ast.expr) -> list[ast.expr]:
     """The elements of a tuple or list that is written out; else the expression alone."""
     return node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
@@ -137,3 +148,9 @@ def is_literal(node: ast.expr) -> bool:
     except (ValueError, TypeError):
         return False
     return True
+
+
+def shortened(text: str) -> str:
+    """The text of an expression on one line, for a message."""
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -1,4 +1,4 @@
-"""What a function takes: its parameters in their order, and their defaults."""
+"""What a function takes, its parameters in their order and their defaults, and what a call gives it."""
 
 from __future__ import annotations
 
@@ -29,3 +29,13 @@ def defaults_in(signature: ast.arguments) -> Iterator[tuple[ast.arg, ast.expr]]:
     for parameter, default in zip(signature.kwonlyargs, signature.kw_defaults, strict=True):
         if default is not None:
             yield parameter, default
+
+
+def arguments(call: ast.Call) -> list[ast.expr]:
+    """What a call is given, by place and by name."""
+    return [*call.args, *(k.value for k in call.keywords)]
+
+
+def argument(call: ast.Call, name: str) -> ast.expr | None:
+    """What a call is given by a name."""
+    return next((k.value for k in call.keywords if k.arg == name), None)

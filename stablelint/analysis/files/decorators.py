@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterable, Mapping
 
 from stablelint.syntax.names import called_name
+from stablelint.syntax.signatures import arguments
 
 # Whose decorators leave what a function yields.
 _FAITHFUL = frozenset(
@@ -49,7 +50,7 @@ def records_gradient(context: ast.expr) -> bool | None:
 
     One that asks for a mode which is not known may have them recorded.
     """
-    given = [*context.args, *(k.value for k in context.keywords)] if isinstance(context, ast.Call) else []
+    given = arguments(context) if isinstance(context, ast.Call) else []
     modes = [mode.value if isinstance(mode, ast.Constant) else None for mode in given]
     name = called_name(context)
     if name == "no_grad" or (name == "inference_mode" and modes in ([], [True])):

@@ -10,7 +10,7 @@ from stablelint.analysis.files.reading import Binding, FunctionNode, sources_of,
 from stablelint.syntax.aliases import origin
 from stablelint.syntax.names import last_name
 from stablelint.syntax.sieve import FOREIGN
-from stablelint.syntax.signatures import parameters, placed
+from stablelint.syntax.signatures import arguments, parameters, placed
 from stablelint.syntax.writes import written_attribute
 
 
@@ -104,7 +104,7 @@ def attributes_handed_on(function: Writer) -> frozenset[str]:
 def callees_of(argument: ast.expr, function: Writer) -> Iterator[Writer]:
     """The functions of the file that a call with the argument may run."""
     for call, callee in function.handed:
-        if callee.name == last_name(call.func) and any(given is argument for given in _arguments(call)):
+        if callee.name == last_name(call.func) and any(given is argument for given in arguments(call)):
             yield callee
 
 
@@ -115,7 +115,7 @@ def _taken(call: ast.Call, callee: Writer, written: frozenset[str]) -> Iterator[
     if not (written and (call.args or call.keywords)):
         return
     if callee.name != last_name(call.func):  # handed over, to be called with whatever there is
-        yield from (a for a in _arguments(call) if not isinstance(a, ast.Lambda))
+        yield from (a for a in arguments(call) if not isinstance(a, ast.Lambda))
         return
     signature = callee.node.args
     names = [parameter.arg for parameter in placed(signature)]
@@ -131,19 +131,15 @@ def _taken(call: ast.Call, callee: Writer, written: frozenset[str]) -> Iterator[
             yield keyword.value
 
 
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
-
-
 def handed_on(
     calls: Iterable[ast.Call], named: Mapping[str, Sequence[Writer]], unnamed: Mapping[int, Writer]
 ) -> Iterator[Handed]:
     """The calls of functions that have a name in the file, and those to which one is passed, or a lambda."""
     for call in calls:
-        arguments = _arguments(call)
-        for one in named.get(last_name(call.func), ()) if arguments or not _is_of_super(call.func) else ():
+        given = arguments(call)
+        for one in named.get(last_name(call.func), ()) if given or not _is_of_super(call.func) else ():
             yield call, one
-        for argument in arguments if len(arguments) > 1 else ():
+        for argument in given if len(given) > 1 else ():
             for one in named.get(last_name(argument), ()):
                 yield call, one
             if id(argument) in unnamed:
@@ -157,7 +153,7 @@ def given_away(
     for call in calls:
         root = origin(call.func, imports).partition(".")[0]
         if root not in FOREIGN if root else last_name(call.func) in classes or _is_of_super(call.func):
-            yield from _arguments(call)
+            yield from arguments(call)
 
 
 def _is_of_super(function: ast.expr) -> bool:

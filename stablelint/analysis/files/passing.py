@@ -19,6 +19,7 @@ from stablelint.analysis.files.sights import CallSite
 from stablelint.diagnostic import CALLED, OF_SOME_OBJECT, WHOLE, Passed, Passes, Place
 from stablelint.syntax.names import called_name, last_name, spelled
 from stablelint.syntax.precision import SCOPED, speaks_for
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import descendants
 from stablelint.syntax.writes import is_of_self
 
@@ -88,7 +89,7 @@ def passes_of(module: ModuleInfo, calls: Iterable[CallSite], project: Project) -
 
 
 def _passed_in(site: CallSite, module: ModuleInfo, project: Project) -> Iterator[tuple[Place, int, str]]:
-    given = (*site.call.args, *(keyword.value for keyword in site.call.keywords))
+    given = arguments(site.call)
     texts = {arg: text for arg in given if (text := _telling(arg, site, module, _DEPTH))}
     private = called_name(site.call).startswith("_")
     callee, skipped = _callee(site, module, project) if texts or private else (None, 0)

@@ -17,13 +17,12 @@ from stablelint.catalog.pattern import encode
 from stablelint.catalog.rule import FixTemplate
 from stablelint.diagnostic import Binding
 from stablelint.numerics.formats import FORMATS
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import last_name, shortened
 from stablelint.syntax.operations import canonical, having
 from stablelint.syntax.signatures import parameters
 
 SINGLE = ("float32", "float64")
 _DEPTH = 12
-_SHOWN = 40  # characters of an operand in a message
 _REAL = having("real")
 _NARROWED, _WIDENED = having("narrowed"), having("widened")
 _OF_DEFAULT_TYPE = having("default-type") & _REAL
@@ -161,5 +160,4 @@ def _named(binding: Binding) -> str:
 
 
 def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return f"`{text if len(text) <= _SHOWN else f'{text[: _SHOWN - 3]}...'}`" if text else ""
+    return f"`{shortened(text)}`" if text.strip() else ""

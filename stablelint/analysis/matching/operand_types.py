@@ -22,7 +22,7 @@ from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations, precision
-from stablelint.syntax.names import called_name, last_name, spelled
+from stablelint.syntax.names import called_name, last_name, shortened, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.signatures import parameters
@@ -199,7 +199,7 @@ def _can_be_number(value: Value, depth: int = _DEPTH) -> bool:
 
 def _named(name: str, site: Site) -> str:
     text = site.texts.get(name) or ""
-    return f"`{_short(text)}`" if text else "the operand"
+    return f"`{shortened(text)}`" if text else "the operand"
 
 
 def _is_spelled_for_arrays(value: Value) -> bool:
@@ -217,7 +217,7 @@ def _is_spelled_for_arrays(value: Value) -> bool:
 def _receiver(value: Value) -> str:
     assert isinstance(value.node, ast.Call)
     assert isinstance(value.node.func, ast.Attribute)
-    return _short(ast.unparse(value.node.func.value))
+    return shortened(ast.unparse(value.node.func.value))
 
 
 @remembered
@@ -604,8 +604,3 @@ def _behind_constants(node: ast.expr) -> Iterator[ast.expr]:
         sides = [side for side in (node.left, node.right) if not isinstance(side, ast.Constant)]
         if len(sides) == 1:
             yield from _behind_constants(sides[0])
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else f"{text[:37]}..."

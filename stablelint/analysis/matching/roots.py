@@ -19,6 +19,7 @@ from stablelint.analysis.matching.interest import Interest, Need, Words, interes
 from stablelint.records import dataclass
 from stablelint.syntax.names import called_name
 from stablelint.syntax.sieve import Glance, glance
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.slicing import idle_statements
 from stablelint.syntax.walk import children, descendants
 
@@ -122,7 +123,7 @@ def _calls(statement: ast.stmt, names: set[str]) -> Iterator[ast.Call]:
 def _passed(calls: Iterable[ast.Call]) -> Iterator[ast.expr]:
     """What calls pass, and the objects whose methods they call."""
     for call in calls:
-        yield from (*call.args, *(keyword.value for keyword in call.keywords))
+        yield from arguments(call)
         if isinstance(call.func, ast.Attribute) and called_name(call.func.value) != "super":
             yield call.func.value
 

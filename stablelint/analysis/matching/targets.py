@@ -14,7 +14,7 @@ from stablelint.catalog.rule import FixTemplate
 from stablelint.catalog.template import parse_template
 from stablelint.diagnostic import INTEGERS, MAYBE_HALF, NOT_HALF, Binding
 from stablelint.syntax import operations, precision
-from stablelint.syntax.names import dotted
+from stablelint.syntax.names import dotted, is_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.order import keeps_order, order_readers
 from stablelint.syntax.remembered import remembered
@@ -68,7 +68,7 @@ def _viewed(node: ast.expr | None) -> ast.expr | None:
 
 def _later_readers(scope: ast.AST, name: str, node: ast.AST) -> list[ast.Name]:
     """Where a scope reads a name behind the expression that gives it its value."""
-    loads = (one for one in descendants(scope) if isinstance(one, ast.Name) and one.id == name)
+    loads = (one for one in descendants(scope) if is_name(one, name))
     return [one for one in loads if isinstance(one.ctx, ast.Load) and one.lineno >= _row(node)]
 
 

@@ -14,7 +14,7 @@ from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import format_of
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.analysis.values.views import behind
-from stablelint.syntax.names import bound_by, last_name, spelled
+from stablelint.syntax.names import bound_by, is_name, last_name, spelled
 from stablelint.syntax.operations import PLACES, SELECTIONS, VIEWS, having
 from stablelint.syntax.walk import children, descendants
 
@@ -201,12 +201,7 @@ def _read_afterwards(name: str, nodes: Sequence[ast.AST]) -> Iterator[ast.AST]:
                 isinstance(one, ast.Assign)
                 and getattr(one.targets[0], "id", "") == name != ast.unparse(one.value) != "[]"
             ):
-                later = [
-                    n
-                    for s in suite[place + 1 :]
-                    for n in ast.walk(s)
-                    if isinstance(n, ast.Name) and n.id == name
-                ]
+                later = [n for s in suite[place + 1 :] for n in ast.walk(s) if is_name(n, name)]
                 yield from later if all(isinstance(n.ctx, ast.Load) for n in later) else ()
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.analysis.values.value import Graph, Kind, Value, sized
+from stablelint.syntax.names import is_name
 
 Annotated = tuple[Kind, str | None]  # and the element type, where it is named
 
@@ -74,7 +75,7 @@ def annotated_element(sequence: Value, name: str, node: ast.AST, graph: Graph) -
     if sequence.op != "argument" or not isinstance(parameter, ast.arg) or parameter.annotation is None:
         return None
     held = [element for one in _alternatives(parameter.annotation) for element in _elements(one)]
-    counted = bool(held) and all(isinstance(one, ast.Name) and one.id == "int" for one in held)
+    counted = bool(held) and all(is_name(one, "int") for one in held)
     return sized(graph.unknown(name, node, Kind.NUMBER), name) if counted else None
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from stablelint.syntax.names import LOOKUPS, called_name
+from stablelint.syntax.names import LOOKUPS, called_name, is_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import descendants
@@ -91,9 +91,19 @@ def is_number(node: ast.expr) -> bool:
     return isinstance(inner, ast.Constant) and isinstance(inner.value, int | float)
 
 
-def is_name(node: ast.AST, name: str) -> TypeGuard[ast.Name]:
-    """Whether a node is a name, wherever it is read or bound."""
-    return isinstance(node, ast.Name) and node.id == name
+def is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """Whether a node adds two others, or takes one from the other."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
+
+
+def is_product(node: ast.AST | None) -> TypeGuard[ast.BinOp]:
+    """Whether a node multiplies two others."""
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
+
+
+def calls(node: ast.AST | None, *names: str) -> TypeGuard[ast.Call]:
+    """Whether a node is a call of one of these functions or methods."""
+    return isinstance(node, ast.Call) and called_name(node) in names
 
 
 @remembered
@@ -124,9 +134,3 @@ def stores(node: ast.AST, name: str) -> list[ast.Name]:
 def looks_names_up(function: ast.AST) -> bool:
     """Whether a function may read its names by their text: ``locals()``, ``eval(text)``."""
     return not LOOKUPS.isdisjoint(_readers(function))
-
-
-def shown(text: str) -> str:
-    """The text of an expression on one line, for a message."""
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else f"{text[:37]}..."

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of
-from stablelint.codemod.flow.nodes import power_of, shown, viewed
+from stablelint.codemod.flow.nodes import power_of, viewed
 from stablelint.codemod.guards.bound import QUOTIENTS, applied, operand_of_guard, role_of
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
 from stablelint.codemod.text.draft import Change
@@ -17,7 +17,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.numerics.formats import FLOAT32
-from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.names import called_name, last_name, shortened
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
 from stablelint.syntax.walk import nodes_below
@@ -40,7 +40,7 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     behind = None if result is None else applied(tree, result, "clamp", "clip", f"clamp_{side}")
     if is_bound and behind is not None and side in (given_bounds(behind) or ()):
         name = last_name(result.func) if result is not None else ""
-        raise Withheld(f"`{shown(tree.text(behind))}` has a bound: it belongs in front of `{name}`")
+        raise Withheld(f"`{shortened(tree.text(behind))}` has a bound: it belongs in front of `{name}`")
     for one in (value, *_values(tree, node)) if is_bound else ():
         bound = (given_bounds(one) or {}).get(side)
         limit = None if bound is None else number(bound)
@@ -66,7 +66,9 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
             f"the quotient has a pole or a limit where `{ast.unparse(value)}` is 0: keep the angle from there"
         )
     if is_bound and role_of(tree, node) in QUOTIENTS and is_square(value):
-        raise Withheld(f"the bound of `{shown(tree.text(value))}` is met by the squares of what is not small")
+        raise Withheld(
+            f"the bound of `{shortened(tree.text(value))}` is met by the squares of what is not small"
+        )
 
 
 def without_equality(tree: Tree, proposal: Proposal, node: ast.expr) -> Change | None:

@@ -17,7 +17,16 @@ from stablelint.codemod.flow.definition import (
     function_of,
     takes,
 )
-from stablelint.codemod.flow.nodes import OF_SHAPE, VIEWS, loads, readers, stores, unsigned
+from stablelint.codemod.flow.nodes import (
+    OF_SHAPE,
+    VIEWS,
+    is_product,
+    is_sum,
+    loads,
+    readers,
+    stores,
+    unsigned,
+)
 from stablelint.codemod.guards.bound import (
     COMPUTED,
     TERM,
@@ -29,8 +38,6 @@ from stablelint.codemod.guards.bound import (
 )
 from stablelint.codemod.guards.scales import (
     exponent_of,
-    is_product,
-    is_sum,
     limits_of,
     makes_scale,
     of_logarithm,
@@ -39,7 +46,7 @@ from stablelint.codemod.templates.limits import widest
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Proposal
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import last_name, name_of
 from stablelint.syntax.walk import SCOPES
 
 
@@ -188,7 +195,7 @@ def _logarithms(node: ast.expr) -> list[str]:
     """The names of which an expression is one, half of one, or the difference of two, its sign aside."""
     node = unsigned(node)
     parts = [node.left, node.right] if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) else []
-    names = [one.id if isinstance(one, ast.Name) else "" for one in parts or [of_logarithm(node)]]
+    names = [name_of(one) for one in parts or [of_logarithm(node)]]
     return names if all(names) else []
 
 

@@ -21,13 +21,13 @@ from stablelint.codemod.flow.definition import (
     in_loop,
 )
 from stablelint.codemod.flow.effects import is_cheap
-from stablelint.codemod.flow.nodes import is_name, loads, power_of, root_name, title, viewed
+from stablelint.codemod.flow.nodes import is_product, loads, power_of, root_name, title, viewed
 from stablelint.codemod.templates.clamps import given_bounds, multiplied
 from stablelint.codemod.templates.limits import roomy, widest
 from stablelint.codemod.text.locate import Tree
 from stablelint.diagnostic import Proposal
 from stablelint.syntax import operations
-from stablelint.syntax.names import called_name, last_name
+from stablelint.syntax.names import called_name, is_name, last_name
 from stablelint.syntax.operations import SELECTIONS, having
 
 _LOWER = ("clamp_min", "clamp", "clip")
@@ -106,7 +106,7 @@ def _is_count(tree: Tree, node: ast.expr) -> bool:
 
 def _is_weighted(value: ast.expr) -> bool:
     """Whether a value holds the product of a mask with what is called none, and compares nothing."""
-    products = (one for one in ast.walk(value) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult))
+    products = (one for one in ast.walk(value) if is_product(one))
     factors = [viewed(side) for one in products for side in (one.left, one.right)]
     return any(
         not isinstance(one, ast.Compare | ast.BinOp) and not words.names_a_mask(last_name(one))

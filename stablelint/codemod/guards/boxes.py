@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import definition
-from stablelint.codemod.flow.nodes import title, viewed
+from stablelint.codemod.flow.nodes import is_product, title, viewed
 from stablelint.codemod.text.locate import Tree
 
 # A side of 16 pixels, grown to 1000: the bound of the detectors that are in use.
@@ -40,13 +40,13 @@ def _made(tree: Tree, exponent: ast.expr) -> ast.expr:
 
 def _factors_beside(tree: Tree, factor: ast.expr) -> Iterator[ast.expr]:
     above = tree.link(factor).parent
-    if isinstance(above, ast.BinOp) and isinstance(above.op, ast.Mult):
+    if is_product(above):
         yield from _factors(above.right if above.left is factor else above.left)
         yield from _factors_beside(tree, above)
 
 
 def _factors(product: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
+    if is_product(product):
         yield from _factors(product.left)
         yield from _factors(product.right)
     else:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from stablelint.codemod.flow.definition import binds, definition, function_of
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import loads, looks_names_up, readers, shown, stores
+from stablelint.codemod.flow.nodes import loads, looks_names_up, readers, stores
 from stablelint.codemod.guards import dead
 from stablelint.codemod.guards.bound import applied
 from stablelint.codemod.templates.hoist import hoist, name_for
@@ -24,7 +24,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.text.source import comments
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal, Span
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import last_name, shortened
 
 _OF_LOGITS = frozenset(("softmax", "log_softmax", "softmin", "sigmoid", "logsigmoid"))
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
@@ -163,7 +163,7 @@ def _given(file: File, origin: ast.expr, node: ast.expr, taken: Set[str]) -> tup
         or function_of(tree, origin) is not function
         or tree.siblings(statement) is not tree.siblings(site)
     ):
-        raise Withheld(f"`{shown(text)}`, which the rewrite needs, is computed in another block")
+        raise Withheld(f"`{shortened(text)}`, which the rewrite needs, is computed in another block")
     target = (
         statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
     )

@@ -6,11 +6,21 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
-from stablelint.codemod.flow.nodes import VIEWS, readers, root_name, title, unsigned, viewed, whole
+from stablelint.codemod.flow.nodes import (
+    VIEWS,
+    calls,
+    is_product,
+    is_sum,
+    readers,
+    root_name,
+    title,
+    unsigned,
+    viewed,
+    whole,
+)
 from stablelint.codemod.guards.already import is_offset, is_square
 from stablelint.codemod.guards.bound import (
     QUOTIENTS,
@@ -30,7 +40,7 @@ from stablelint.codemod.text.source import SourceText
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Edit, Proposal
 from stablelint.syntax import operations
-from stablelint.syntax.names import called_name, is_literal, last_name
+from stablelint.syntax.names import called_name, is_literal, is_name, last_name
 from stablelint.syntax.operations import having
 
 _OF_RATIO = ".clamp(max=20.0)"
@@ -341,7 +351,7 @@ def _named_alike(tree: Tree, inner: ast.expr) -> Iterator[ast.expr]:
     around = next(classes, None) or scope_of(tree, inner)
     name = ast.unparse(inner)
     for one in ast.walk(around) if not isinstance(around, ast.Module) else ():
-        if isinstance(one, ast.Call) and called_name(one) in _EXPONENTIALS:
+        if calls(one, *_EXPONENTIALS):
             exponent = one.args[0] if one.args else getattr(one.func, "value", None)
             if exponent is not None and ast.unparse(of_logarithm(exponent)) == name:
                 yield exponent
@@ -392,7 +402,7 @@ def _exponentiated_by(tree: Tree, inner: ast.expr) -> str | None:
 def _attributes_of_self(tree: Tree, node: ast.AST) -> set[str]:
     """The attributes of `self` that are read in a node, and not called."""
     read = (one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load))
-    own = [one for one in read if isinstance(one.value, ast.Name) and one.value.id == "self"]
+    own = [one for one in read if is_name(one.value, "self")]
     above = [tree.link(one).parent for one in own]
     return {
         one.attr
@@ -437,11 +447,6 @@ def of_logarithm(node: ast.expr) -> ast.expr:
         if size is not None and (size == 2 if is_product(node) else is_sum(node) and abs(size) < _SMALL):
             return of_logarithm(other) if is_sum(node) else other
     return halved(node) or node
-
-
-def is_sum(node: ast.AST) -> TypeGuard[ast.BinOp]:
-    """Whether a node adds up two others, or their difference."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub)
 
 
 def halved(node: ast.expr) -> ast.expr | None:
@@ -518,11 +523,6 @@ def _reduced(node: ast.expr) -> ast.expr:
             node = node.func.value
         else:
             return node
-
-
-def is_product(node: ast.AST) -> TypeGuard[ast.BinOp]:
-    """Whether a node multiplies two others."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 def makes_scale(tree: Tree, node: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from stablelint.codemod.templates.spelling import File
 from stablelint.codemod.templates.written import is_new
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import is_name, last_name
 
 _GRADIENT = re.compile(r"\b(no_grad|inference_mode|set_grad_enabled|enable_grad|autocast|amp)\b")
 _HANDS_OVER = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
@@ -177,7 +177,7 @@ def kept_alive(file: File, given: Definition, within: set[ast.AST]) -> Iterator[
         whole = file.tree.link(parent).parent if is_operand else parent
         if isinstance(parent, ast.Attribute) and parent.attr in ("shape", "dtype", "device", "ndim"):
             continue
-        if isinstance(whole, ast.Call) and isinstance(whole.func, ast.Name) and whole.func.id == "print":
+        if isinstance(whole, ast.Call) and is_name(whole.func, "print"):
             continue
         called = last_name(whole.func) if isinstance(whole, ast.Call) else getattr(whole, "attr", "")
         if called.endswith(("grad", "hook")):

@@ -10,7 +10,17 @@ from itertools import dropwhile
 from typing import TypeGuard
 
 from stablelint.codemod.flow.definition import definition, function_of
-from stablelint.codemod.flow.nodes import is_number, loads, power_of, readers, root_name, viewed, whole
+from stablelint.codemod.flow.nodes import (
+    calls,
+    is_number,
+    is_product,
+    loads,
+    power_of,
+    readers,
+    root_name,
+    viewed,
+    whole,
+)
 from stablelint.codemod.proof import idle
 from stablelint.codemod.templates.forms import parse_template
 from stablelint.codemod.text.law import same
@@ -106,7 +116,7 @@ def check_unhandled(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     refusing = next(_refusing(_made_of(given, later, views=True), later), None) if is_bound else None
     if refusing is not None:
         raise Withheld(f"`{ast.unparse(refusing)}` on line {refusing.lineno} refuses what is NaN")
-    left_out = next((one for one in descendants(tree.module) if _calls(one, *_OF_OTHERS)), None)
+    left_out = next((one for one in descendants(tree.module) if calls(one, *_OF_OTHERS)), None)
     is_of_none = _EMPTY in proposal.template or any(one in proposal.template for one in _OF_NONE)
     if is_of_none and left_out is not None and _is_returned(function, statement, given):
         raise Withheld(f"line {getattr(left_out, 'lineno', 0)} leaves out what is NaN")
@@ -166,7 +176,7 @@ def only_shown(tree: Tree, proposal: Proposal, edits: Sequence[Edit]) -> str | N
             return f"`{name}`, which callers may give, would have no reader"
     given = [one.id for one in _targets(tree.statement(node)) if isinstance(one, ast.Name)]
     above = [tree.link(one).parent for one in (node, *(r for name in given for r in readers(function, name)))]
-    is_factor = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult) for one in above)
+    is_factor = any(is_product(one) for one in above)
     logits = (
         one.text for key, one in proposal.bindings.items() if f".log_softmax(${key}," in proposal.template
     )
@@ -260,8 +270,8 @@ def check_agrees(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 def check_compared(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where digits near 0 are kept of what is compared with something else: ``(ratio - 1).abs() > clip``."""
     above = [link.parent for link in tree.ancestors(node) if not isinstance(link.parent, ast.Attribute)]
-    test = next(dropwhile(lambda one: _calls(one, "abs"), above), None)
-    is_precise = any(_calls(one, "expm1", "log1p") for one in descendants(parse_template(proposal.template)))
+    test = next(dropwhile(lambda one: calls(one, "abs"), above), None)
+    is_precise = any(calls(one, "expm1", "log1p") for one in descendants(parse_template(proposal.template)))
     if isinstance(test, ast.Compare) and is_precise and ast.unparse(test.comparators[0]) not in ("0", "0.0"):
         raise Withheld(f"`{ast.unparse(test)}` needs no digits near 0")
 
@@ -272,7 +282,7 @@ def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     That is so where an object keeps it as it is, and where the largest exponent is added again: of ``torch.exp(x - m) @ t``.
     """
     above = [link.parent for link in tree.ancestors(node)]
-    at = next((index for index, one in enumerate(above[:2]) if _calls(one, "log")), None)
+    at = next((index for index, one in enumerate(above[:2]) if calls(one, "log")), None)
     if at is None or not any(one in proposal.template for one in _BOUNDS):
         return
     keeper = next(dropwhile(lambda one: isinstance(one, ast.Call), above[at:]))
@@ -283,7 +293,7 @@ def check_possible(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     within = set(above)
     sums = (one for one in above if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add))
     for term in (one for each in sums for one in (each.left, each.right) if one not in within):
-        if any(_calls(one, "max", "amax") for one in idle.parts_of(tree, term)):
+        if any(calls(one, "max", "amax") for one in idle.parts_of(tree, term)):
             raise Withheld(
                 f"`{ast.unparse(term)}`, the largest of the exponents, is added again: -inf is meant"
             )
@@ -303,15 +313,11 @@ def _is_kept(tree: Tree, node: ast.expr, names: set[str], targets: list[ast.expr
     return any(isinstance(one, ast.Attribute) for one in targets)
 
 
-def _calls(node: ast.AST, *names: str) -> bool:
-    return isinstance(node, ast.Call) and called_name(node) in names
-
-
 def check_power(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where a bound is proposed for a power under a logarithm: it underflows, and the multiple does not."""
     power = power_of(node)
     above = [link.parent for link in tree.ancestors(node)][:2]
-    is_logged = any(_calls(one, "log", "log2", "log10") for one in above)
+    is_logged = any(calls(one, "log", "log2", "log10") for one in above)
     if power is not None and not is_number(power[1]) and is_logged and ".clamp" in proposal.template:
         raise Withheld(f"write the logarithm of `{ast.unparse(node)}` as a multiple of that of its base")
 
@@ -442,13 +448,13 @@ def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     ):
         return
     later = (one for one in descendants(function) if getattr(one, "lineno", 0) >= node.lineno)
-    if not any(isinstance(one, ast.Call) and called_name(one) in _CASTS for one in later):
+    if not any(calls(one, *_CASTS) for one in later):
         raise Withheld("what follows would be computed in float32, and nothing casts it back")
 
 
 def _leaves_out(node: ast.AST) -> bool:
     """Whether a comprehension takes no element that is NaN or infinite, or a reduction none that is NaN."""
-    if isinstance(node, ast.Call) and called_name(node) in _OF_OTHERS:
+    if calls(node, *_OF_OTHERS):
         return True
     tests = [one for each in node.generators for one in each.ifs] if isinstance(node, _COMPREHENSIONS) else []
     called = (one for test in tests for one in descendants(test) if isinstance(one, ast.Call))

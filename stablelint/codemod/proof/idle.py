@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of, takes
-from stablelint.codemod.flow.nodes import is_name, is_number, loads, root_name
+from stablelint.codemod.flow.nodes import calls, is_number, is_product, loads, root_name
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Proposal
 from stablelint.numerics.formats import FLOAT16, FLOAT32
-from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name, is_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.walk import descendants, functions_below, nodes_below
 
@@ -73,7 +73,7 @@ def _only_ends(tree: Tree, block: ast.Try, handler: ast.ExceptHandler) -> bool:
     body = body[-1].body if isinstance(body[-1], ast.If) else body
     last = handler.body[-1]
     call = last.value if isinstance(last, ast.Expr) else None
-    is_exit = isinstance(call, ast.Call) and called_name(call) in _ENDS
+    is_exit = calls(call, *_ENDS)
     return block is body[-1] or is_exit or (isinstance(last, ast.Raise) and last.exc is None)
 
 
@@ -133,9 +133,9 @@ def check_index(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 def check_masked_maximum(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """A sum of exponentials below the largest is 0 where a mask takes that one out of it: all others underflow."""
     above = [link.parent for link in tree.ancestors(node)][:2]
-    is_logged = any(isinstance(one, ast.Call) and called_name(one) in _LOGARITHMS for one in above)
+    is_logged = any(calls(one, *_LOGARITHMS) for one in above)
     parts = list(parts_of(tree, node)) if is_logged and ".clamp_min(" in proposal.template else []
-    products = (one for one in parts if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mult))
+    products = (one for one in parts if is_product(one))
     masked = (one for one in products if {*map(called_name, (one.left, one.right))} & _EXPONENTIALS)
     for one in masked if any(called_name(one) in ("max", "amax") for one in parts) else ():
         text = ast.unparse(one)

@@ -13,7 +13,7 @@ import ast
 from collections.abc import Iterator
 
 from stablelint.codemod.flow.definition import Definition, definition, function_of
-from stablelint.codemod.flow.nodes import is_number, shown, unsigned
+from stablelint.codemod.flow.nodes import is_number, unsigned
 from stablelint.codemod.proof.changes import change_between, kept_alive, region_left, without_gradient
 from stablelint.codemod.templates.operand import parse_operand
 from stablelint.codemod.templates.spelling import File
@@ -22,7 +22,9 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Applicability, Proposal, Span
 from stablelint.syntax import operations
+from stablelint.syntax.names import shortened
 from stablelint.syntax.remembered import remembered
+from stablelint.syntax.signatures import arguments
 
 
 def caution(file: File, proposal: Proposal) -> str | None:
@@ -133,7 +135,7 @@ class _Match:
                 yield function.value
             else:
                 self._others.append(function)
-        yield from (*node.args, *(keyword.value for keyword in node.keywords))
+        yield from arguments(node)
 
     def _check_literals(self) -> None:
         unmet = [one for one in self._operations if one is not None and one not in self._met]
@@ -147,7 +149,7 @@ class _Match:
                 beyond = next((one for one in unmet if any(same(each, tree) for each in ast.walk(one))), None)
                 if beyond is not None:
                     raise Withheld(
-                        f"no name leads from here to `{shown(ast.unparse(beyond))}`, where `{text}` stands"
+                        f"no name leads from here to `{shortened(ast.unparse(beyond))}`, where `{text}` stands"
                     )
                 raise Withheld(f"`{text}` is what a name stands for, which others can set")
 

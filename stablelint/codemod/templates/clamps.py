@@ -19,7 +19,7 @@ from stablelint.codemod.text.locate import Tree
 from stablelint.codemod.withheld import Withheld
 from stablelint.numerics.formats import FORMATS
 from stablelint.syntax import operations
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import last_name, name_of
 
 _LOWER, _UPPER = "min", "max"
 _LIMITS: dict[str, Callable[[list[float]], float]] = {"min": min, "max": max}
@@ -104,7 +104,7 @@ def _receiver(expression: ast.expr) -> str:
     """The placeholder of what the template clamps."""
     assert isinstance(expression, ast.Call)
     assert isinstance(expression.func, ast.Attribute)
-    return forms.identifier(expression.func.value)
+    return name_of(expression.func.value)
 
 
 def _template_bounds(
@@ -113,7 +113,7 @@ def _template_bounds(
     """Text and size of the bounds that the template sets on the operand that is `node`."""
     if not isinstance(expression, ast.Call) or not isinstance(expression.func, ast.Attribute):
         return None
-    receiver = operands.get(forms.identifier(expression.func.value))
+    receiver = operands.get(name_of(expression.func.value))
     sides = _NAMES.get(expression.func.attr)
     if receiver is None or receiver.node is not node or sides is None:
         return None

@@ -16,7 +16,7 @@ from stablelint.catalog.pattern import PREFIX, encode
 from stablelint.codemod.templates.operand import Operand, bare, parse_operand
 from stablelint.codemod.withheld import Withheld
 from stablelint.syntax import operations
-from stablelint.syntax.names import dotted
+from stablelint.syntax.names import dotted, name_of
 
 _ROOTS = frozenset({"torch", "numpy", *sys.stdlib_module_names})
 _EXPONENT = re.compile(r"(?<=\de[-+])0(?=\d)")
@@ -45,14 +45,9 @@ def code(node: ast.AST, quote: str = "'") -> str:
     return text if quote == "'" else _STRING.sub(rf"{quote}\1{quote}", text)
 
 
-def identifier(node: ast.expr) -> str:
-    """The identifier that a node is, or the empty text."""
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def is_placeholder(node: ast.expr) -> bool:
     """Whether a node is a metavariable."""
-    return identifier(node).startswith(PREFIX)
+    return name_of(node).startswith(PREFIX)
 
 
 def called(node: ast.expr, *arguments: ast.expr, method: str) -> ast.Call:
@@ -84,7 +79,7 @@ def without_double_negation(expression: ast.expr, operands: dict[str, Operand]) 
     def rewrite(node: ast.expr) -> ast.expr | None:
         if not (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)):
             return None
-        operand = operands.get(identifier(node.operand))
+        operand = operands.get(name_of(node.operand))
         text = _negative(operand) if operand is not None else None
         if operand is None or text is None:
             return None

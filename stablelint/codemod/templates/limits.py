@@ -18,12 +18,13 @@ from collections.abc import Callable, Mapping
 
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.effects import Effect, dtype_source, is_cheap
-from stablelint.codemod.templates.forms import code, identifier, is_placeholder, parse_code, transform
+from stablelint.codemod.templates.forms import code, is_placeholder, parse_code, transform
 from stablelint.codemod.templates.instantiate import uses
 from stablelint.codemod.templates.operand import Operand
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import INTEGERS, MAYBE_HALF, NOT_HALF
 from stablelint.numerics.formats import FORMATS
+from stablelint.syntax.names import name_of
 
 _HALF = ("float16", "bfloat16")
 _TINY, _OF_SQUARE, _OF_CUBE = "tiny", "tiny ** 0.5", "tiny ** (2 / 3)"
@@ -159,7 +160,7 @@ def with_types(
     def rewrite(node: ast.expr) -> ast.expr | None:
         if not isinstance(node, ast.Attribute) or node.attr != "dtype" or not is_placeholder(node.value):
             return None
-        name = identifier(node.value)
+        name = name_of(node.value)
         return parse_code(_dtype(name, operands, imported, used)) if name in operands else None
 
     return transform(expression, rewrite)

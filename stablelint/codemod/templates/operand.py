@@ -9,13 +9,14 @@ from collections.abc import Iterable
 from stablelint.catalog.pattern import PREFIX
 from stablelint.codemod.flow.definition import function_of, takes
 from stablelint.codemod.flow.effects import Effect, effect
-from stablelint.codemod.flow.nodes import loads, shown, stores
+from stablelint.codemod.flow.nodes import loads, stores
 from stablelint.codemod.text.law import same
 from stablelint.codemod.text.locate import Tree, parse
 from stablelint.codemod.text.source import SourceError
 from stablelint.codemod.withheld import Withheld
 from stablelint.diagnostic import Binding, Span
 from stablelint.records import dataclass
+from stablelint.syntax.names import shortened
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Operand:
     @property
     def shown(self) -> str:
         """Its text on one line, for a message."""
-        return shown(self.text)
+        return shortened(self.text)
 
 
 def placeholder(name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from stablelint.codemod.flow.nodes import root_name
 from stablelint.codemod.text.locate import Tree
 from stablelint.syntax import operations
-from stablelint.syntax.names import last_name
+from stablelint.syntax.names import is_name, last_name
 from stablelint.syntax.operations import having
 from stablelint.syntax.writes import is_in_place
 
@@ -46,7 +46,7 @@ def is_new(node: ast.expr, is_module: Callable[[str], bool]) -> bool:
     owner = node.args[0] if is_module(root) and node.args else node.func.value
     if known[0].name not in _SHARES:
         # A method of the class, of any meaning.
-        return not (isinstance(owner, ast.Name) and owner.id == "self")
+        return not (is_name(owner, "self"))
     return is_new(owner, is_module)
 
 

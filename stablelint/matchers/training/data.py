@@ -24,8 +24,6 @@ from stablelint.matchers.training.events import mode_of
 from stablelint.matchers.training.settings import SEEDS
 from stablelint.matchers.tree import (
     Function,
-    argument,
-    arguments,
     assigned,
     backs_in,
     called,
@@ -39,6 +37,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import listed, spelled
+from stablelint.syntax.signatures import argument, arguments
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _READING = ("__getitem__", "__iter__", "__getitems__")

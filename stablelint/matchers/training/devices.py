@@ -18,11 +18,12 @@ from stablelint.matchers.common import (
 )
 from stablelint.matchers.names import qualified
 from stablelint.matchers.training.shapes import Shape, Shapes
-from stablelint.matchers.tree import argument, around, called, contexts, mentions
+from stablelint.matchers.tree import around, called, contexts, mentions
 from stablelint.syntax.beforehand import Bindings, values_by_name
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import Glance
+from stablelint.syntax.signatures import argument
 
 _CREATIONS = having("create") | {"tensor"}
 _COPYING = frozenset(("from_numpy", "as_tensor"))

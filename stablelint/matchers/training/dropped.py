@@ -22,8 +22,6 @@ from stablelint.matchers.names import (
     unpacked_from,
 )
 from stablelint.matchers.tree import (
-    argument,
-    arguments,
     around,
     backs_below,
     block_of,
@@ -40,6 +38,7 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.content import NOTEBOOK
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having, method
+from stablelint.syntax.signatures import argument, arguments
 from stablelint.syntax.walk import descendants, nodes_in
 
 # Methods that tensors have and hardly anything else.

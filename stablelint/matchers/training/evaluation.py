@@ -34,8 +34,6 @@ from stablelint.matchers.training.gathered import is_emptied, kept_in, known_col
 from stablelint.matchers.tree import (
     Function,
     ancestors,
-    argument,
-    arguments,
     around,
     assigned,
     backs_below,
@@ -57,6 +55,7 @@ from stablelint.matchers.tree import (
 from stablelint.syntax.names import last_name, spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.relevance import FRAMEWORKS
+from stablelint.syntax.signatures import argument, arguments
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _MODAL = tuple("Dropout BatchNorm SyncBatchNorm AlphaDropout FeatureAlphaDropout RReLU Transformer".split())

@@ -10,20 +10,11 @@ from stablelint.analysis.files.project import Project
 from stablelint.matchers.common import Observed, Review, Value, observed, scope_of
 from stablelint.matchers.names import bound_anywhere, functions_reaching, makers_of
 from stablelint.matchers.through import Through, made_through
-from stablelint.matchers.tree import (
-    arguments,
-    around,
-    called,
-    end,
-    exclusive,
-    loss_of,
-    parents,
-    receiver,
-    subject,
-)
+from stablelint.matchers.tree import around, called, end, exclusive, loss_of, parents, receiver, subject
 from stablelint.records import dataclass
 from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import descendants
 
 _KINDS = {

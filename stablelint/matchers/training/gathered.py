@@ -18,19 +18,11 @@ from stablelint.matchers.names import (
     turns_of,
 )
 from stablelint.matchers.through import passed_to
-from stablelint.matchers.tree import (
-    arguments,
-    around,
-    assigned,
-    called,
-    is_given,
-    mentions,
-    receiver,
-    subject,
-)
+from stablelint.matchers.tree import around, assigned, called, is_given, mentions, receiver, subject
 from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
 from stablelint.syntax.remembered import remembered
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import functions_below, nodes_below, nodes_in
 
 _ADDING = frozenset(("append", "extend", "insert", "appendleft", "add"))

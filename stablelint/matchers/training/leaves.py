@@ -24,11 +24,12 @@ from stablelint.matchers.models import is_module_class, modules_in, runs_module
 from stablelint.matchers.names import function_around, graph_is_off, made_by
 from stablelint.matchers.training.events import losses_in
 from stablelint.matchers.training.graph import LOSSES, TRAINED, VARIABLE, WITHOUT_GRAPH, is_beside_forward
-from stablelint.matchers.tree import ancestors, argument, assigned, called, calls_in, mentions
+from stablelint.matchers.tree import ancestors, assigned, called, calls_in, mentions
 from stablelint.syntax.beforehand import is_fresh
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import Glance
+from stablelint.syntax.signatures import argument
 from stablelint.syntax.walk import descendants, nodes_in
 
 _READING = ("tolist", "numpy", "item")

@@ -40,7 +40,6 @@ from stablelint.matchers.through import call_into
 from stablelint.matchers.training.events import Event, losses_in, turns
 from stablelint.matchers.tree import (
     ancestors,
-    arguments,
     assigned,
     called,
     calls_in,
@@ -53,6 +52,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import nodes_below, nodes_in
 
 # Losses of an output and a target, and modules that are built of nothing, or of numbers alone.

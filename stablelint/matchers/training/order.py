@@ -19,7 +19,6 @@ from stablelint.matchers.names import (
 from stablelint.matchers.training.events import ENGINES, Event, events_in, is_optimizer, turns
 from stablelint.matchers.tree import (
     Function,
-    arguments,
     around,
     assigned,
     backs_in,
@@ -35,6 +34,7 @@ from stablelint.matchers.tree import (
     subject,
 )
 from stablelint.syntax.names import spelled
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import functions_below, nodes_below
 
 _CLEARING = ("zero_grad", "zero_grads", "grad")

@@ -8,10 +8,11 @@ from stablelint.analysis.files.modules import ModuleInfo
 from stablelint.analysis.values.value import Kind, Value
 from stablelint.matchers.common import Review, Rule, Sites, computed, make_site, observes
 from stablelint.matchers.models import makes_module, modules_in, modules_made_in, runs_module
-from stablelint.matchers.tree import argument, arguments, called, is_given, mentions, receiver, subject
+from stablelint.matchers.tree import called, is_given, mentions, receiver, subject
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
 from stablelint.syntax.sieve import Glance
+from stablelint.syntax.signatures import argument, arguments
 
 _DRAWN = ("normal", "uniform", "random", "standard_normal")  # methods of NumPy's generators
 _IMAGE = "cv2.imread"  # of bytes

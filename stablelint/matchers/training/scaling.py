@@ -19,8 +19,6 @@ from stablelint.matchers.names import (
 from stablelint.matchers.through import given_to
 from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
-    argument,
-    arguments,
     around,
     assigned,
     block_of,
@@ -35,7 +33,8 @@ from stablelint.matchers.tree import (
     start,
     subject,
 )
-from stablelint.syntax.names import is_literal, listed, spelled
+from stablelint.syntax.names import is_literal, listed, name_of, spelled
+from stablelint.syntax.signatures import argument, arguments
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _REFITTED = "fitted anew to other data: what the first fit has scaled is on another scale"
@@ -109,7 +108,7 @@ def _standardised(root: ast.AST, module: ModuleInfo) -> Iterator[ast.expr]:
 
 def _constructors(call: ast.Call, module: ModuleInfo) -> list[ast.FunctionDef]:
     """What a call runs to make an object of a class of the file."""
-    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    name = name_of(call.func)
     made = [info for info in module.sights.classes if info.name == name]
     return [n for info in made for n in info.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
 

@@ -17,7 +17,6 @@ from stablelint.matchers.names import (
 )
 from stablelint.matchers.training.events import turns
 from stablelint.matchers.tree import (
-    argument,
     around,
     backs_below,
     backs_in,
@@ -32,6 +31,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
+from stablelint.syntax.signatures import argument
 from stablelint.syntax.walk import descendants, functions_below, nodes_in
 
 SEEDS = tuple(

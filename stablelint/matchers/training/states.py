@@ -25,7 +25,6 @@ from stablelint.matchers.training.events import is_optimizer
 from stablelint.matchers.training.gathered import kept_in
 from stablelint.matchers.tree import (
     ancestors,
-    arguments,
     around,
     assigned,
     block_of,
@@ -43,6 +42,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.beforehand import bindings
 from stablelint.syntax.names import spelled
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import descendants, nodes_below, nodes_in
 
 _PLACING = ("load_state_dict", "to", "cuda")

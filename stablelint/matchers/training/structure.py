@@ -13,7 +13,6 @@ from stablelint.matchers.models import is_module_class
 from stablelint.matchers.names import bound_to, classes_of, defined, made_by
 from stablelint.matchers.training.gathered import additions
 from stablelint.matchers.tree import (
-    argument,
     assigned,
     called,
     calls_below,
@@ -27,6 +26,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import module as operation_applied
+from stablelint.syntax.signatures import argument, arguments
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 # Without parameters, or one themselves, beside what applies a function of none.
@@ -136,7 +136,7 @@ def _moved_parameter(node: ast.expr, module: ModuleInfo) -> dict[str, ast.expr] 
     inner = receiver(node) if called(node) in ("to", "cuda", "half", "double", "bfloat16") else None
     if not isinstance(inner, ast.Call) or not made_by(inner, module).endswith("nn.Parameter"):
         return None
-    given = [*node.args, *(one.value for one in node.keywords)] if isinstance(node, ast.Call) else []
+    given = arguments(node) if isinstance(node, ast.Call) else []
     if len(inner.args) != 1 or inner.keywords or len(given) > 1:
         return {}
     if given:

@@ -21,8 +21,6 @@ from stablelint.matchers.training.structure import constructors, is_read_outside
 from stablelint.matchers.tree import (
     Function,
     ancestors,
-    argument,
-    arguments,
     around,
     assigned,
     backs_below,
@@ -35,6 +33,7 @@ from stablelint.matchers.tree import (
 )
 from stablelint.syntax.names import spelled
 from stablelint.syntax.operations import having
+from stablelint.syntax.signatures import argument, arguments
 from stablelint.syntax.walk import descendants, functions_below, nodes_below, nodes_in
 
 _NO_VALUE = frozenset(

@@ -20,6 +20,7 @@ from typing import Any, TypeGuard
 from stablelint.runtime.program.carried import carried_names, scope_contains, written_names
 from stablelint.runtime.program.frames import parse_file, raw_position
 from stablelint.runtime.program.nodes import FUNCTIONS, blocks_around, owner_of
+from stablelint.syntax.names import is_name
 
 _LOOPS = (ast.For, ast.While)
 _SUSPENDING = (ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
@@ -120,8 +121,7 @@ def takes_next(statement: ast.AST) -> TypeGuard[ast.Assign]:
     return (
         isinstance(statement, ast.Assign)
         and isinstance(statement.value, ast.Call)
-        and isinstance(statement.value.func, ast.Name)
-        and statement.value.func.id == "next"
+        and is_name(statement.value.func, "next")
     )
 
 

@@ -10,7 +10,7 @@ from stablelint.analysis.evidence.forms.cancelling import summands
 from stablelint.analysis.values.relations.squares import root_of
 from stablelint.analysis.values.value import Value
 from stablelint.analysis.values.views import stripped
-from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name, is_name
 from stablelint.syntax.walk import children, descendants
 
 _ROOTS = frozenset("sqrt rsqrt sqrt_ rsqrt_ log log_ log2 log10".split())
@@ -33,7 +33,7 @@ def _uses(node: ast.AST, body: ast.AST, parents: dict[ast.AST, ast.AST]) -> Iter
         return
     name = statement.targets[0]
     if isinstance(name, ast.Name):
-        named = [n for n in descendants(body) if isinstance(n, ast.Name) and n.id == name.id]
+        named = [n for n in descendants(body) if is_name(n, name.id)]
         read = [n for n in named if isinstance(n.ctx, ast.Load)]
         yield from read if len(read) + 1 == len(named) else ()
 

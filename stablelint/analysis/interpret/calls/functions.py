@@ -36,6 +36,7 @@ from stablelint.numerics.interval import AT_LEAST_ONE, Interval
 from stablelint.numerics.ranges import range_of
 from stablelint.syntax import operations
 from stablelint.syntax.operations import having
+from stablelint.syntax.signatures import argument
 
 _MATH = {"log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "tanh", "pow",
          "floor", "ceil", "fabs", "sinh", "cosh", "erf", "factorial", "gamma", "ulp"}  # fmt: skip
@@ -197,7 +198,7 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
         if op not in _ELEMENTWISE and shares_memory(out, operands.values()):
             result = unread(result, frame)  # what is written first may be read later
         result = held(result, out, node, frame)
-        name = next((k.value for k in node.keywords if k.arg == "out"), None)
+        name = argument(node, "out")
         if isinstance(name, ast.Name | ast.Attribute):
             bind(name, result, frame)
         for one in out.data if out.kind is Kind.SEQUENCE else []:

@@ -29,6 +29,7 @@ from stablelint.analysis.values.value import NUMERIC, Attained, Kind, Value, joi
 from stablelint.analysis.values.views import behind
 from stablelint.numerics.formats import FORMATS
 from stablelint.numerics.interval import BOOLEAN, TOP, Interval
+from stablelint.syntax.names import is_name
 from stablelint.syntax.signatures import defaults_of, parameters, placed
 from stablelint.syntax.walk import nodes_below
 
@@ -443,9 +444,7 @@ def _unbound(function: FunctionInfo, parameter: ast.arg, frame: Frame) -> Value:
     elif dtype is not None and dtype not in FORMATS:
         value.interval = _WHOLE
     annotation = parameter.annotation
-    return (
-        sized(value, parameter.arg) if isinstance(annotation, ast.Name) and annotation.id == "int" else value
-    )
+    return sized(value, parameter.arg) if is_name(annotation, "int") else value
 
 
 def _asks_type(function: FunctionInfo, parameter: str) -> bool:
@@ -454,7 +453,7 @@ def _asks_type(function: FunctionInfo, parameter: str) -> bool:
         side for test in nodes_below(function.node, ast.Compare) for side in (test.left, *test.comparators)
     )
     asked = (side.value for side in sides if isinstance(side, ast.Attribute) and side.attr == "dtype")
-    return any(isinstance(one, ast.Name) and one.id == parameter for one in asked)
+    return any(is_name(one, parameter) for one in asked)
 
 
 def left_out(function: FunctionInfo, parameter: ast.arg, default: ast.expr | None, frame: Frame) -> Value:

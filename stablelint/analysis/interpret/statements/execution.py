@@ -32,6 +32,7 @@ from stablelint.analysis.values.state import HELD, UNFOLLOWED, Frame, State
 from stablelint.analysis.values.value import Kind, Value, join
 from stablelint.syntax.names import called_name, imported_names
 from stablelint.syntax.operations import having
+from stablelint.syntax.signatures import arguments
 from stablelint.syntax.walk import descendants
 
 COMPUTED = (ast.Call, ast.BinOp)  # defaults of parameters that are evaluated where they stand
@@ -102,7 +103,7 @@ def _is_untracked(place: ast.expr, frame: Frame) -> bool:
 
 def _fill_arguments(call: ast.Call, frame: Frame) -> None:
     """A call whose result is dropped is there for its effect: it may fill the fresh tensors that it is given."""
-    for argument in (*call.args, *(k.value for k in call.keywords)):
+    for argument in arguments(call):
         while isinstance(argument, ast.Subscript | ast.Starred):
             argument = argument.value
         if isinstance(argument, ast.Name):

@@ -16,6 +16,7 @@ from stablelint.analysis.values.annotations import annotated_element
 from stablelint.analysis.values.state import Frame, identity
 from stablelint.analysis.values.value import Attained, Kind, Value, join
 from stablelint.numerics.interval import AT_LEAST_ONE, Interval
+from stablelint.syntax.names import name_of
 
 
 def unrolled(iterable: Value, frame: Frame) -> list[Value] | None:
@@ -124,7 +125,7 @@ def element_of(iterable: Value, target: ast.expr, frame: Frame) -> Value:
     size = some_size(iterable, target, frame)
     if size is not None:
         return size
-    name = target.id if isinstance(target, ast.Name) else ""
+    name = name_of(target)
     counted = annotated_element(iterable, name or iterable.name, target, frame.graph)
     return counted or frame.graph.unknown(name, target, among=[iterable])
 
@@ -140,7 +141,7 @@ def _batch_of(loader: Value, data: Value, target: ast.expr, frame: Frame) -> Val
         if method is not None and find_method(data.data[0], "__getitems__", frame) is None:
             index = frame.graph.unknown("index", target)
             return _stacked(call_function(method, [index], data, target, frame), target, frame)
-    return frame.graph.unknown(target.id if isinstance(target, ast.Name) else "", target)
+    return frame.graph.unknown(name_of(target), target)
 
 
 def _stacked(sample: Value, target: ast.expr, frame: Frame) -> Value:

@@ -15,7 +15,7 @@ from stablelint.analysis.values.value import Kind, Value, believed
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import TOP, Interval
-from stablelint.syntax.names import spelled
+from stablelint.syntax.names import is_name, spelled
 from stablelint.syntax.operations import VIEWS, having
 
 _KEEPS_RANK = having("elementwise")
@@ -50,7 +50,7 @@ def _chosen(value: Value, context: Context) -> Truth:
     parameter = value.node
     if (number is None and value.op != "argument") or not isinstance(parameter, ast.arg):
         return Truth.NO
-    annotated = isinstance(parameter.annotation, ast.Name) and parameter.annotation.id == "float"
+    annotated = is_name(parameter.annotation, "float")
     return Truth.MAYBE if annotated else Truth.NO
 
 

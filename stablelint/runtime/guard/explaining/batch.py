@@ -16,6 +16,7 @@ from stablelint.runtime.guard.watching.watch import Watch
 from stablelint.runtime.program.carried import written_names
 from stablelint.runtime.program.frames import step_frames
 from stablelint.runtime.program.region import Region, region_at
+from stablelint.syntax.names import is_name
 
 _OTHERS = 64
 
@@ -73,7 +74,7 @@ def _loops(frame: FrameType) -> Iterator[tuple[FrameType, Region]]:
 def _source_of(region: Region, names: dict[str, Any]) -> object:
     """What the loop goes over, where that is a name, counted or not."""
     source = region.loop.iter if isinstance(region.loop, ast.For) else None
-    if isinstance(source, ast.Call) and isinstance(source.func, ast.Name) and source.func.id == "enumerate":
+    if isinstance(source, ast.Call) and is_name(source.func, "enumerate"):
         source = source.args[0] if source.args else None
     return names.get(source.id) if isinstance(source, ast.Name) else None
 

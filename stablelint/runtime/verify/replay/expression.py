@@ -9,8 +9,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from types import CodeType
 
-from stablelint.syntax.names import is_literal, names_in
-from stablelint.syntax.signatures import parameters
+from stablelint.syntax.names import is_literal, is_name, names_in
+from stablelint.syntax.signatures import arguments, parameters
 
 _SPARES = 12
 
@@ -116,7 +116,7 @@ class _Atoms(ast.NodeVisitor):
         root: ast.expr = node
         while isinstance(root, ast.Attribute):
             root = root.value
-        if isinstance(root, ast.Name) and root.id == "self":
+        if is_name(root, "self"):
             self._add(node, root.id)  # `self.eps` is a value; `self` itself cannot be stored
         elif isinstance(root, ast.Name) and root.id in self._opaque:
             self._add(node, root.id)
@@ -130,13 +130,13 @@ class _Atoms(ast.NodeVisitor):
         # the method of a value is no value of its own: `self.scale.exp()` needs `self.scale`
         if isinstance(node.func, ast.Attribute):
             inner = node.func.value
-            if isinstance(inner, ast.Name) and inner.id == "self":
+            if is_name(inner, "self"):
                 self._add(node.func, "self")
             else:
                 self.visit(inner)
         elif not (isinstance(node.func, ast.Name) and hasattr(builtins, node.func.id)):
             self.visit(node.func)  # a builtin that is called is one; as a value, `input` is a tensor
-        for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+        for argument in arguments(node):
             self.visit(argument)
 
     def _callee(self, node: ast.Call) -> str:

@@ -18,7 +18,7 @@ import torch
 
 from stablelint.runtime.program.nodes import enclosing
 from stablelint.runtime.verify.probe.transform import END, HELPERS, SNAP
-from stablelint.syntax.names import names_in
+from stablelint.syntax.names import is_name, names_in
 
 NAME = "_stablelint_part"
 _METHODS = frozenset(name for kind in (torch.Tensor, str, list, dict) for name in dir(kind))
@@ -205,7 +205,7 @@ class _LeftOut(ast.NodeTransformer):
         return ast.copy_location(ast.Name(name, context), place)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        own = isinstance(node.value, ast.Name) and node.value.id == "self"
+        own = is_name(node.value, "self")
         return self._named(node.attr, node, node.ctx) if own else self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

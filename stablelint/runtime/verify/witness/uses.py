@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from stablelint.runtime.program.nodes import Function
-from stablelint.syntax.names import called_name
+from stablelint.syntax.names import called_name, is_name
 from stablelint.syntax.signatures import defaults_of, parameters
 
 _TENSOR_ATTRIBUTES = frozenset(
@@ -86,7 +86,7 @@ class _OwnNames(ast.NodeTransformer):
     """Takes an attribute of the object for the parameter of that name."""
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
+        if is_name(node.value, "self"):
             return ast.Name(node.attr, node.ctx)
         return self.generic_visit(node)
 
