@@ -20,6 +20,7 @@ from stablelint.numerics.formats import FLOAT32
 from stablelint.syntax.names import called_name, last_name, shortened
 from stablelint.syntax.operations import having
 from stablelint.syntax.remembered import remembered
+from stablelint.syntax.signatures import defaults_in, defaults_of
 from stablelint.syntax.walk import nodes_below
 
 _SMALL, _SMOOTH = 0.01, 1.0
@@ -65,10 +66,23 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         raise Withheld(
             f"the quotient has a pole or a limit where `{ast.unparse(value)}` is 0: keep the angle from there"
         )
+    setting = next((one for one in _addends(value) if _is_set_to_zero(tree, one)), None)
+    if " == 0, 1)" in proposal.template and setting is not None:
+        raise Withheld(f"`{tree.text(setting)}`, which is 0, is there to keep the sum above that")
     if is_bound and role_of(tree, node) in QUOTIENTS and is_square(value):
         raise Withheld(
             f"the bound of `{shortened(tree.text(value))}` is met by the squares of what is not small"
         )
+
+
+def _is_set_to_zero(tree: Tree, node: ast.expr) -> bool:
+    """Whether a name is given 0, or is a parameter whose default is that."""
+    given, function = definition(tree, node) if isinstance(node, ast.Name) else None, function_of(tree, node)
+    defaults = defaults_of(function) if function is not None and given is None else ()
+    values = (
+        [value for one, value in defaults if one.arg == last_name(node)] if given is None else [given.value]
+    )
+    return isinstance(node, ast.Name) and any(number(value) == 0 for value in values)
 
 
 def without_equality(tree: Tree, proposal: Proposal, node: ast.expr) -> Change | None:
@@ -161,7 +175,7 @@ def is_offset(tree: Tree, node: ast.expr, largest: float = _SMALL) -> bool:
     if any(isinstance(one.value, ast.Constant) and _is_small(tree, one.value, largest) for one in named_here):
         return True
     given = nodes_below(tree.module, ast.arguments)
-    named = (pair for one in given for pair in zip(one.args[::-1], one.defaults[::-1], strict=False))
+    named = (pair for one in given for pair in defaults_in(one))
     return any(name.arg == last_name(node) and _is_small(tree, value, largest) for name, value in named)
 
 

@@ -29,6 +29,7 @@ from stablelint.diagnostic import Proposal
 from stablelint.syntax import operations
 from stablelint.syntax.names import called_name, is_name, last_name
 from stablelint.syntax.operations import SELECTIONS, having
+from stablelint.syntax.walk import functions_below
 
 _LOWER = ("clamp_min", "clamp", "clip")
 _UPPER = ("clamp_max", "clamp", "clip")
@@ -208,6 +209,9 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     roles = [
         role_of(tree, read) if _function_without_loop(tree, read) is function else None for read in readers
     ]
+    if one is not None:  # what is handed on is what was divided by
+        pairs = zip(readers, roles, strict=True)
+        roles = [role for read, role in pairs if role is not None or not _is_handed_on(tree, read)]
     terms = roles.count(TERM)
     if one is not None and not QUOTIENTS.issuperset(roles):
         return None
@@ -216,6 +220,15 @@ def at_definition(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Propo
     if bounded != proposal and not OF_POSITIVE.intersection(roles):
         bounded = proposal
     return moved(tree, replace(bounded, template=for_all(bounded.template, roles)), operand, value), value
+
+
+def _is_handed_on(tree: Tree, reader: ast.expr) -> bool:
+    """Whether a name is returned, or given to a function of the file."""
+    above = tree.link(reader).parent
+    if isinstance(above, ast.Tuple):
+        above = tree.link(above).parent
+    defined = (one.name for one in functions_below(tree.module))
+    return isinstance(above, ast.Return) or (isinstance(above, ast.Call) and called_name(above) in defined)
 
 
 def may_be_none(tree: Tree, given: Definition) -> bool:

@@ -255,7 +255,12 @@ def _iterated(root: ast.AST) -> Iterator[str]:
     for loop in _training_loops(root):
         sources = [loop.iter] if isinstance(loop, ast.For) else []
         if mentions(loop, "next"):
-            sources += [n for n in nodes_in(root, ast.Call) if called(n) == "iter"]
+            batches = (
+                n for n in calls_below(loop, "next") if calls_below(loop_around(n, root) or loop, "backward")
+            )
+            taken = {spelled(n.args[0]) for n in batches if n.args}
+            kept = {n.value: set(assigned(n)[0]) for n in nodes_in(root, ast.Assign)}
+            sources += [n for n in calls_in(root, "iter") if n not in kept or taken & kept[n]]
         for node in (n for source in sources for n in descendants(source)):
             if isinstance(node, ast.Name | ast.Attribute):
                 yield spelled(node)

@@ -164,3 +164,22 @@ def test_numbers_by_a_sine_are_not_divided_by_1() -> None:
     assert "a pole or a limit where `sin(b)` is 0" in withheld(
         source, proposal(source, "sin(b)", "($x or 1)", x="sin(b)")
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "body", "is_withheld"),
+    [
+        ("smooth=0.0", "", True),
+        ("smooth", "", False),
+        ("eps", "    smooth = 0\n", True),
+        ("eps", "    smooth = eps\n", False),
+    ],
+)
+def test_an_offset_that_is_0_is_set_above_that(given: str, body: str, is_withheld: bool) -> None:
+    source = f"import torch\ndef f(a, b, {given}):\n{body}    return (a * b).sum() / (a.sum() + b.sum() + smooth)\n"
+    divisor = "a.sum() + b.sum() + smooth"
+    change = proposal(source, divisor, "$x.masked_fill($x == 0, 1)", x=divisor)
+    if is_withheld:
+        assert "`smooth`, which is 0, is there" in withheld(source, change)
+    else:
+        assert "masked_fill" in rewritten(source, change)

@@ -402,3 +402,18 @@ def test_a_logarithm_is_bounded_with_what_its_statement_divides_by_or_not_at_all
 ) -> None:
     source = f"import torch\n\n\ndef nll(net, x):\n{body}"
     assert ("clamp_min" in fixed(source, unsafe=True)[0]) is is_written
+
+
+@pytest.mark.parametrize(
+    ("after", "is_bounded"),
+    [
+        ("    return x, y, s\n", True),
+        ("    save(m, s)\n    return x, y\n", True),
+        ("    print(s)\n    return x, y\n", False),
+        ("    return x, y, s + 1\n", False),
+    ],
+)
+def test_a_deviation_that_is_handed_on_is_what_was_divided_by(after: str, is_bounded: bool) -> None:
+    lines = "    m = x.mean(0)\n    s = x.std(0)\n    x = (x - m) / s\n    y = (y - m) / s\n"
+    source = f"import torch\ndef save(m, s):\n    pass\n\n\ndef f(x: torch.Tensor, y: torch.Tensor):\n{lines}{after}"
+    assert ("    s = s.masked_fill(s == 0, 1)\n" in fixed(source, unsafe=True)[0]) is is_bounded

@@ -183,3 +183,22 @@ def test_a_loader_beside_one_that_shuffles_is_in_the_order_that_is_meant(other: 
             return DataLoader(self.users, batch_size=8)
     """
     assert len(findings("SL630", code)) == told
+
+
+@pytest.mark.parametrize(("evaluates", "told"), [(True, 0), (False, 1)])
+def test_a_loader_that_a_loop_evaluates_on_in_between_is_none_of_training(evaluates: bool, told: int) -> None:
+    code = f"""
+    def train(model, data, held, optimizer):
+        loader = DataLoader(data, batch_size=8, shuffle=True)
+        other = DataLoader(held, batch_size=8)
+        batches = iter(loader)
+        for step in range(100):
+            optimizer.zero_grad()
+            model(next(batches)).backward()
+            optimizer.step()
+            others = iter(other)
+            for _ in range(10):
+                y = model(next(others))
+                {"print(y)" if evaluates else "y.backward()"}
+    """
+    assert len(findings("SL630", code)) == told
