@@ -147,9 +147,12 @@ def rebroken(tree: Tree, change: Change, node: ast.expr) -> Iterator[list[Change
             breaks = list(line.opened(bracket, line.indent))
             if line.is_cut_to_fit(breaks):
                 yield line.broken(breaks)
-        breaks = [(first, f"({newline}{inner}"), (last, f"{newline}{line.indent})")]
-        if len(inner) + last - first > line.longest:
-            breaks += line.lines(line.cuts(first, last, inner), inner)
+        is_long = len(inner) + last - first > line.longest
+        commas = [one for one in line.whole.parts if is_long and first < one < last]
+        closing = "," * bool(commas) + newline + line.indent + ")"
+        breaks = [(first, f"({newline}{inner}"), (last, closing)]
+        if is_long:
+            breaks += line.lines(commas or line.cuts(first, last, inner), inner)
         if line.is_cut_to_fit(breaks):
             yield line.broken(breaks)
     if _is_within(source, line, end):
@@ -250,7 +253,9 @@ def _ends_in_brackets(text: str) -> bool:
     if isinstance(node, ast.Call):
         inner = root(node.func)
         return isinstance(root(inner.func) if isinstance(inner, ast.Call) else inner, ast.Name)
-    return isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.ListComp | ast.Name)
+    if isinstance(node, ast.Tuple):
+        return not node.elts or node.elts[0].col_offset > 0
+    return isinstance(node, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.Name)
 
 
 def _scan(line: str) -> tuple[_Bracket, tuple[_Bracket, ...]] | None:

@@ -411,3 +411,16 @@ def test_a_line_that_was_carried_on_for_its_length_is_one_where_it_fits(norm: st
     )
     change = proposal(source, norm, "$x.masked_fill($x == 0, 1)", x=norm)
     assert f"    y = {after}masked_fill(" in rewritten(source, change)
+
+
+def test_a_tuple_without_brackets_gets_them_where_it_gets_too_long() -> None:
+    line = "first_distances.sqrt(), second_distances, first_of_all_indices, second_of_all_indices"
+    source = f"import torch\ndef f(x):\n    return {line}\n"
+    change = proposal(
+        source, "first_distances", "$x.clamp_min(torch.finfo($x.dtype).tiny)", x="first_distances"
+    )
+    assert rewritten(source, change) == (
+        "import torch\ndef f(x):\n    return (\n"
+        "        first_distances.clamp_min(torch.finfo(first_distances.dtype).tiny).sqrt(),\n"
+        "        second_distances,\n        first_of_all_indices,\n        second_of_all_indices,\n    )\n"
+    )
