@@ -26,7 +26,7 @@ _BEARING = having("compare", "weigh") | PLACES
 _EXPONENTIALS = frozenset(("exp", "exp2", "cosh"))
 _SHAPES = _OF_ITS_SHAPE | having("size") | having("create") - {"full"}
 _POWERS = having("exponential", "multiply")
-_COMPARED = having("compare")
+_COMPARED, _WITH_POLES = having("compare"), having("singular") | {"div", "pow"}
 _LARGE = 1e30  # beyond which no quotient of ordinary numbers by it is told from 0
 _SHIFTED = VIEWS | SELECTIONS | having("join") | {"add", "index"}
 Users = Mapping[int, Sequence[Value]]
@@ -60,7 +60,7 @@ def is_harmless_below(result: Value, frame: Frame, users: Users) -> bool:
 def is_harmless_above(result: Value, frame: Frame, users: Users) -> bool:
     """Whether `inf` is as good as the exponential that it stands for, where no gradient comes back from it.
 
-    What is divided by it is 0, and it is larger than whatever it is compared with.
+    It is larger than whatever it is compared with, and what is divided by it is 0, which has to be known as what it may be.
     """
     is_one = result.op in _EXPONENTIALS and result.kind not in (Kind.NUMBER, Kind.ARRAY)
     if not is_one or format_of(result).max < _LARGE:
@@ -72,9 +72,10 @@ def is_harmless_above(result: Value, frame: Frame, users: Users) -> bool:
 
     def ends(user: Value) -> bool:
         if user.op == "div":
-            return finite(user.operands["input"])
+            poles = (one for one in users.get(user.key, ()) if one.op in _WITH_POLES)
+            return finite(user.operands["input"]) and user.interval.contains(0.0) and not any(poles)
         is_compared = user.op in _COMPARED and any(map(finite, user.operands.values()))
-        return is_compared or user.op in _SHAPES or user.op == "reciprocal"
+        return is_compared or user.op in _SHAPES
 
     return _all_end(result, frame, users, ends, lambda value, used: _keeps_highest(value, finite))
 
@@ -90,7 +91,8 @@ def _keeps_highest(value: Value, finite: Callable[[Value], bool]) -> bool:
         return False
     others = [one for one in value.operands.values() if finite(one)]
     if value.op in ("mul", "div"):
-        return len(others) == 1 and others[0].is_constant and others[0].interval.lo > 0
+        is_divisor = value.op == "mul" or others == [value.operands["other"]]
+        return is_divisor and len(others) == 1 and others[0].is_constant and others[0].interval.lo > 0
     if value.op in ("add", "sub"):
         return len(others) == 1
     return value.op in _SHIFTED | {"sqrt", "square"} or (value.op == "clamp" and "max" not in value.operands)
