@@ -60,7 +60,7 @@ def _without_rest(scene: Scene, loader: DataLoader[object]) -> Iterator[Repair]:
     for call, filename in _making(scene, loader):
         given = {one.arg: one.value for one in call.keywords}
         told = ast.unparse(given.get("shuffle", ast.Constant(True)))
-        for value in dict.fromkeys((told, "True")) if told != "False" else ("True",):
+        for value in dict.fromkeys((told.replace("False", "True"), "True")):
             yield _remade(scene, call, filename, "drop_last", value)
 
 
@@ -193,6 +193,14 @@ def sample_places(scene: Scene) -> tuple[tuple[str, Location], ...]:
     asked: list[Any] = [getattr(type(one.dataset), "__getitem__", None) for _, one in _loaders(scene)][:1]
     found = (Location.of(one, inspect.getfile(each)) for each in asked for one in returned(each)[:1])
     return tuple(("a sample is made here", at) for at in found)
+
+
+def part_names(data: object) -> tuple[str, ...]:
+    """What a data set calls the parts of a sample, where it gives several."""
+    while isinstance(data, Subset):
+        data = data.dataset
+    given = next(iter(returned(getattr(type(data), "__getitem__", None))), None)
+    return tuple(map(ast.unparse, given.elts)) if isinstance(given, ast.Tuple) else ()
 
 
 def _gone_over(frame: Frame) -> list[ast.AST]:

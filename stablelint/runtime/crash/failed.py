@@ -60,18 +60,16 @@ def described(value: Any) -> str:
     return f"a {kind}"
 
 
-def ends_behind(node: ast.expr | None, scope: dict[str, Any]) -> str:
-    """That a slice ends behind the tensor that it is one of, if so."""
+def ends_behind(node: ast.expr | None, scope: dict[str, Any]) -> tuple[ast.Slice, int, int, str] | None:
+    """The part of an index that ends behind the tensor, where it ends, how many entries there are, and that told."""
     whole = value_of(node.value, scope) if isinstance(node, ast.Subscript) else None
-    if not isinstance(node, ast.Subscript) or not isinstance(whole, torch.Tensor):
-        return ""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    for place, (one, size) in enumerate(zip(parts, whole.shape, strict=False)):
-        asked = deduced(one.upper, scope) if isinstance(one, ast.Slice) and one.upper is not None else None
-        if type(asked) is int and asked > size:
-            held = f"dimension {place} of {ast.unparse(node.value)} has {size} entries"
-            return f"{ast.unparse(node)} asks for {asked}, and {held}"
-    return ""
+    index = node.slice if isinstance(node, ast.Subscript) else None
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    for place, (one, size) in enumerate(zip(parts, getattr(whole, "shape", ()), strict=False)):
+        end = deduced(one.upper, scope) if isinstance(one, ast.Slice) and one.upper is not None else None
+        if isinstance(one, ast.Slice) and isinstance(node, ast.Subscript) and type(end) is int and end > size:
+            return one, end, size, f"dimension {place} of {ast.unparse(node.value)} has {size} entries"
+    return None
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,9 @@ class Failed:
     def facts(self) -> list[str]:
         """What the operands are that are no tensors, and what the message speaks of."""
         told: dict[str, str] = dict([*self.mentioned(), *self.values()])
-        short = (ends_behind(one, self.names) for one in self.parts(self.node))
-        return [*filter(None, short), *(f"{text} is {what}" for text, what in told.items())]
+        short = ((one, ends_behind(one, self.names)) for one in self.parts(self.node))
+        cut = (f"{ast.unparse(one)} asks for {end[1]}, and {end[3]}" for one, end in short if end is not None)
+        return [*cut, *(f"{text} is {what}" for text, what in told.items())]
 
     def value(self, node: ast.expr) -> Any:
         """The value of an operand; of a method that is not called, the method."""

@@ -115,7 +115,7 @@ def _handed_in(scene: Scene) -> list[Repair]:
     """The changes of what a whole model was given with which it passes."""
     for call in around(scene):
         with silenced():
-            found = repairs(call, call.written, scene.frames)
+            found = repairs(call, call.written)
         edits = [(one, edit) for one in found for edit in one.revisions[:1] if isinstance(edit, Edit)]
         if edits:
             return [replace(one, shape=None, where=line_of(scene, edit)) for one, edit in edits]
@@ -140,7 +140,7 @@ def _repairs_of(scene: Scene, call: Call) -> list[Repair]:
     call = replace(call, channels_first=channels_come_first(scene))
     node = scene.node
     called = value_of(node.func, scene.user.names) if isinstance(node, ast.Call) else None
-    found = repairs(call, cache(lambda place: named(scene, call, place).owner), scene.frames)
+    found = repairs(call, cache(lambda place: named(scene, call, place).owner))
     path = scene.module_path() if scene.module is call.function else ""
     found = [
         replace(one, text=f"{one.text} of {path}") if one.kind == "setting" and path else one for one in found

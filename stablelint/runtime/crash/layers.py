@@ -53,13 +53,11 @@ def shapes_through_layers(scene: Scene) -> tuple[tuple[str, str, str], ...]:
     return () if [row[-1] for row in rows] == ["fails"] else rows  # which tells no more than its operands
 
 
-def again(scene: Scene, others: Mapping[str, nn.Module] | None = None) -> Pass | None:
-    """The call of the outermost model once more, with other layers at some paths; None where it cannot be copied."""
-    found = outermost(scene)
-    if found is None or others:
-        return repeated(*found, others) if found is not None else None
+def again(scene: Scene) -> Pass | None:
+    """The call of the outermost model once more; None where it cannot be copied."""
     if "pass" not in scene.known:
-        scene.known["pass"] = repeated(*found)
+        found = outermost(scene)
+        scene.known["pass"] = repeated(*found) if found is not None else None
     made: Pass | None = scene.known["pass"]
     return made
 

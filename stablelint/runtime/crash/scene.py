@@ -268,7 +268,7 @@ def models_of(frames: list[Frame], *, local: bool = False) -> Iterator[tuple[str
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether a tensor is another one: of the same elements in the same shape, or broadcast from it."""
-    alike = _is_broadcast(one.shape, other.shape)
+    alike = is_broadcast(one.shape, other.shape)
     return one is other or (alike and one.device == other.device and 0 != one.data_ptr() == other.data_ptr())
 
 
@@ -286,12 +286,12 @@ def _alike(node: ast.AST | None, user: Frame, tensor: torch.Tensor) -> str | Non
     shown = operands(node, user.names, deduced)
     kin = [(text, one) for text, one in shown if (one.dtype, one.device) == (tensor.dtype, tensor.device)]
     same = [text for text, one in kin if one.shape == tensor.shape]
-    wider = [text for text, one in kin if 0 in tensor.stride() and _is_broadcast(one.shape, tensor.shape)]
+    wider = [text for text, one in kin if 0 in tensor.stride() and is_broadcast(one.shape, tensor.shape)]
     found = same or wider
     return found[0] if len(found) == 1 else None
 
 
-def _is_broadcast(one: torch.Size, other: torch.Size) -> bool:
+def is_broadcast(one: torch.Size, other: torch.Size) -> bool:
     """Whether a shape becomes another one by broadcasting."""
     return len(one) <= len(other) and all(a in (1, b) for a, b in zip(one[::-1], other[::-1], strict=False))
 

@@ -154,6 +154,69 @@ CASES = {
         "",
         "table[:x.size(1)] asks for 6, and dimension 0 of table has 4 entries",
     ),
+    "a mask of more dimensions, once for the longest sequence": (
+        HEAD + "mask = torch.ones(9, 9).tril().view(1, 1, 9, 9)\ndef hide(scores):\n"
+        "    return scores.masked_fill(mask == 0, -1e9)\nhide(torch.ones(2, 4, 4, 4))\n",
+        "(mask == 0)[..., :scores.shape[3], :scores.shape[3]] passes",
+        "mask == 0 (1, 1, 9, 9) bool",
+    ),
+    "targets of two classes that are not 0 and 1": (
+        HEAD + "loss = nn.BCELoss()\ndef step(x, y):\n    loss(x, y)\n"
+        "y = (torch.arange(4) % 2).float() + 1\nstep(torch.ones(4) / 2, y)\n",
+        "(torch.arange(4) % 2).float() + 1 - 1 in line 8 passes: targets are 0 and 1, or probabilities",
+        "y holds 2 at 1",
+    ),
+    "targets that are bytes": (
+        HEAD + "loss = nn.BCELoss()\nloss(torch.ones(4) / 2, torch.tensor([0, 255, 0, 255]).float())\n",
+        "torch.tensor([0, 255, 0, 255]).float() / 255 passes: targets are 0 and 1, or probabilities",
+        "",
+    ),
+    "scores in place of probabilities": (
+        HEAD + "loss = nn.BCELoss(reduction='sum')\nloss(torch.ones(4) * 2, torch.ones(4))\n",
+        "(torch.ones(4) * 2).sigmoid() passes: binary_cross_entropy_with_logits takes scores",
+        "",
+    ),
+    "a mark that the loss of the program can be told to leave out": (
+        HEAD
+        + "class Loss(nn.Module):\n    def __init__(self, ignore_index=-100):\n        super().__init__()\n"
+        "        self.mark = ignore_index\n    def forward(self, x, y):\n"
+        "        loss = F.cross_entropy(x, y, ignore_index=self.mark)\n"
+        "        return loss + F.one_hot(y.masked_fill(y == self.mark, 0), 3).float().mean()\n"
+        "loss = Loss()\nloss(torch.ones(4, 3), torch.tensor([0, 255, 1, 2]))\n",
+        "Loss(ignore_index=255) in line 12 passes, if it marks what has no label",
+        "holds 255 at 1",
+    ),
+    "heads that do not divide the features, where an option tells them": (
+        HEAD + "import argparse\nclass Block(nn.Module):\n    def __init__(self, dim, heads):\n"
+        "        super().__init__()\n        self.attention = nn.MultiheadAttention(dim, heads)\n"
+        "options = argparse.ArgumentParser()\noptions.add_argument('--heads', type=int, default=8)\n"
+        "args = options.parse_args([])\nBlock(20, args.heads)\n",
+        "10 in place of 8 in line 11 passes",
+        "8 heads do not divide 20 features: 20 // 8 is 2, and leaves 4",
+    ),
+    "a model that was made before its table was counted to the end": (
+        HEAD + "words = {'a': 0, 'b': 1}\ndef run():\n    table = nn.Embedding(len(words), 2)\n"
+        "    words['c'] = 2\n    ids = torch.tensor([words['c']])\n    return table(ids)\nrun()\n",
+        "`table = nn.Embedding(len(words), 2)` after line 9 passes",
+        "",
+    ),
+    "classes of a head that a dictionary tells": (
+        HEAD + "tasks = {'age': 1, 'mood': 3}\nclass Net(nn.Module):\n    def __init__(self):\n"
+        "        super().__init__()\n"
+        "        self.heads = nn.ModuleDict({task: nn.Linear(2, n) for task, n in tasks.items()})\n"
+        "    def forward(self, x):\n        return {task: head(x) for task, head in self.heads.items()}\n"
+        "net = Net()\nout = net(torch.ones(4, 2))\nassert out['age'].shape[1] == 1\n"
+        "F.cross_entropy(out['mood'], torch.tensor([0, 3, 1, 2]))\n",
+        "4 in place of 3 for 'mood' in line 5 passes",
+        "",
+    ),
+    "a part of a sample, by its name": (
+        DATA
+        + "    def __len__(self):\n        return 4\n    def __getitem__(self, i):\n        rows = torch.ones(2 + i)\n"
+        "        return rows, i\nfor x in DataLoader(Rows(), 2):\n    pass\n",
+        "pad_sequence",
+        "rows of sample 1 is a tensor (3,) of float32, of others a tensor (2,) of float32",
+    ),
     "a mask that a layer within views": (
         HEAD + "net = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, batch_first=True), 1)\n"
         "mask = torch.ones(6, 6).triu(1).bool()\nnet(torch.ones(2, 4, 8), mask=mask)\n",
@@ -319,7 +382,7 @@ CASES = {
         "        return torch.ones(1, i + 3), i\nif __name__ == '__main__':\n"
         "    for x, y in DataLoader(Rows(), 2, num_workers=1):\n        x.mean((1, 2)) * y\n",
         "(torch.stack([F.pad(one[0], (0, max(one[0].shape[-1] for one in batch) - one[0].shape[-1])) for one in batch]",
-        "part 0 of sample 1 is a tensor (1, 4) of float32",
+        "torch.ones(1, i + 3) of sample 1 is a tensor (1, 4) of float32",
     ),
     "more names than a function has saved tensors": (
         HEAD
@@ -434,7 +497,7 @@ CASES = {
         HEAD + "from collections import namedtuple\nSample = namedtuple('Sample', 'action reward')\n"
         "q, batch = nn.Linear(3, 2), Sample(torch.zeros(5).long(), torch.ones(5))\n"
         "best = q(torch.ones(5, 3)).gather(1, batch.action)\nF.mse_loss(best, batch.reward).backward()\n",
-        "batch.action.unsqueeze(1) and best.squeeze(-1) in line 9 pass",
+        "batch.action.unsqueeze(1) in line 8 and best.squeeze(-1) in line 9 pass",
         "",
     ),
     "a script that loads in workers, and keeps what it has": (
@@ -581,6 +644,22 @@ def test_layers_of_a_compiled_model_have_the_names_that_the_model_gives_them(
         + "net(torch.ones(3, 6))\n"
     )
     assert [row[0] for row in explained_apart(path, servers)["layers"]] == ["0", "1"]
+
+
+def test_a_setting_in_a_file_that_is_imported_is_told_as_the_data_has_it(
+    tmp_path: Path, servers: Servers
+) -> None:
+    (tmp_path / "options.py").write_text("options = {'size': 8, 'batch': 2}\n")
+    path = tmp_path / "train.py"
+    path.write_text(
+        NET.replace(HEAD, HEAD + "from options import options\n")
+        + "        flat = (options['size'] // 2) ** 2\n"
+        "        self.a, self.b, self.c = nn.Linear(flat, 2), nn.Linear(flat, 2), nn.Linear(2, flat)\n"
+        "    def forward(self, x):\n        h = F.max_pool2d(x, 2).flatten(1)\n"
+        "        return h + self.c(self.a(h) + self.b(h))\n"
+        "Net()(torch.ones(options['batch'], 1, 6, 6)).sum().backward()\n"
+    )
+    assert explained_apart(path, servers)["advice"][0] == "size = 6 in line 1 of options.py passes"
 
 
 def test_a_number_that_is_written_into_a_tensor_is_told_where_that_is_written(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ OF_TENSORS = (
         "fails on x (4, 3) float32 and y (4, 3) int64",
         "",
     ),
-    (HEAD + "nn.MultiheadAttention(10, 3)", "embed_dim is 10; num_heads is 3", ""),
+    (HEAD + "nn.MultiheadAttention(10, 3)", "3 heads do not divide 10 features", ""),
     (X + "x.scatter(1, x, 1.0)", "scatter fails on x (4, 3)", ""),
     (
         X + "torch.utils.data.TensorDataset(x, torch.ones(9))",

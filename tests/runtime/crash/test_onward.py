@@ -67,7 +67,7 @@ CASES = {
     ),
     "no operand of a function that would spread others of its calls": (
         NEGATIVES,
-        "a.unsqueeze(1) and near.unsqueeze(1) in line 11 pass",
+        "a.unsqueeze(1) in line 10 and near.unsqueeze(1) in line 11 pass",
     ),
     "what a sequence of layers is given, where several calls are given it": (
         DOUBLE,

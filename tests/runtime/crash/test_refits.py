@@ -144,6 +144,21 @@ CASES = {
         "    F.kl_div(a.log_softmax(1), b.softmax(1)).backward()\nstep()\n",
         "Net(5) in line 11 passes",
     ),
+    "the model that gave what a loss of its own module met": (
+        NET.replace("d=4", "names")
+        + "        self.head = nn.Linear(4, names)\n    def forward(self, x):\n        return self.head(x)\n"
+        "known, net, loss, x = Net(5), Net(3), nn.KLDivLoss(), torch.ones(2, 4)\n"
+        "def step():\n    a, b = net(x), known(x).detach()\n"
+        "    loss(a.log_softmax(1), b.softmax(1)).backward()\nstep()\n",
+        "Net(5) in line 11 passes",
+    ),
+    "a layer within the branch that does not fit": (
+        NET.replace("d=4", "stride") + "        self.body = nn.Conv2d(2, 3, 3, stride, 1)\n"
+        "        self.skip = nn.Sequential(nn.Conv2d(2, 3, 1), nn.BatchNorm2d(3))\n"
+        "    def forward(self, x):\n        return self.body(x) + self.skip(x)\n"
+        "Net(2)(torch.ones(2, 2, 8, 8)).sum().backward()\n",
+        "nn.Conv2d(2, 3, 1, stride=stride) in line 9 passes",
+    ),
     "a number that a class writes several times": (
         NET + "        self.a, self.b = nn.Linear(2 * 7 * 7, d), nn.Linear(2 * 7 * 7, d)\n"
         "        self.c = nn.Linear(d, 2 * 7 * 7)\n"

@@ -247,7 +247,7 @@ MORE = {
         "loader, eye = DataLoader([torch.ones(3)] * 7, batch_size=5), torch.eye(10).bool()\n"
         "for x in loader:\n    both = torch.cat([x, x])\n    sim = both @ both.T\n    sim = sim.masked_fill(eye, 0)\n",
         (
-            "eye[:sim.shape[0], :sim.shape[0]] passes, and the call gives (4, 4)",
+            "eye[:sim.shape[1], :sim.shape[1]] passes, and the call gives (4, 4)",
             "drop_last=True in line 6 passes",
             "eye made anew for a batch of another size",
         ),

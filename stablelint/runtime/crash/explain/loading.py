@@ -22,6 +22,7 @@ from stablelint.runtime.crash.batches import (
     joining,
     layout,
     not_joined,
+    part_names,
     sample_places,
 )
 from stablelint.runtime.crash.explainers import SAMPLE, explains
@@ -125,7 +126,8 @@ def collated(scene: Scene, _: re.Match[str]) -> Explanation | None:
     summary = f"a batch cannot be made of samples such as {described(samples[usual])}"
     advice = "a collate_fn that makes tensors of them, or tensors in the data set"
     if odd is not None:
-        part, one, other = _unlike(samples[odd], samples[usual])
+        names = part_names(fetched.names["self"].dataset)
+        part, one, other = _unlike(samples[odd], samples[usual], names=names)
         whose, others = (f"{part} of sample", "of others") if part else ("sample", "and others are")
         if kinds.count(common) < len(kinds) - 1:  # nor are the others alike
             others = f"of sample {whole[usual]}" if part else "and another is"
@@ -164,12 +166,13 @@ def _made_alike(odd: Any, usual: Any) -> str:
     return _PADS
 
 
-def _unlike(one: Any, other: Any, part: str = "") -> tuple[str, Any, Any]:
-    """The first part of two samples that differs in kind or shape, and what it is in each."""
+def _unlike(one: Any, other: Any, part: str = "", names: tuple[str, ...] = ()) -> tuple[str, Any, Any]:
+    """The first part of two samples that differs in kind or shape, and what it is in each; `names` are those of parts."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         pairs = [(repr(key), one[key], other[key]) for key in one]
     elif type(one) is type(other) in (list, tuple) and len(one) == len(other):
-        pairs = [(f"part {place}", *two) for place, two in enumerate(zip(one, other, strict=True))]
+        called = names if len(names) == len(one) else [f"part {place}" for place in range(len(one))]
+        pairs = [*zip(called, one, other, strict=True)]
     else:
         return part, one, other
     for name, first, second in pairs:

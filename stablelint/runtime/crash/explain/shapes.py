@@ -10,19 +10,19 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, takewhile
 
-import torch
-
 from stablelint.runtime.crash.deduced import deduced
 from stablelint.runtime.crash.explainers import explains
 from stablelint.runtime.crash.explanation import Explanation, Operand
-from stablelint.runtime.crash.expression import value_of
-from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.expression import given_by_name
+from stablelint.runtime.crash.failed import ends_behind
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.layers import shapes_through_layers
+from stablelint.runtime.crash.repairs.constructors import around
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import by_edit, passed
 from stablelint.runtime.crash.repairs.refits import refitted
 from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.program.frames import resolve
 
 Shape = tuple[int, ...]
 
@@ -44,21 +44,17 @@ def _numbers(text: str) -> Shape:
 @explains(r"The expanded size of the tensor \(\d+\) must match|shape mismatch: value tensor of shape")
 def cut_slice(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Values for a slice that ends behind the tensor, and is shorter than it says."""
-    match scene.user, scene.statement:
-        case Frame() as user, ast.Assign([ast.Subscript(owner, index) as target]):
-            whole, text = value_of(owner, user.names), ast.unparse(owner)
-        case _:
-            return None
-    for place, one in enumerate(index.elts if isinstance(index, ast.Tuple) else [index]):
-        edges = [one.lower, one.upper] if isinstance(one, ast.Slice) and one.lower and one.upper else []
-        match [deduced(edge, user.names) for edge in edges], whole:
-            case [int(start), int(end)], torch.Tensor() if start < (size := whole.shape[place]) < end:
-                told = f"dimension {place} of {text} has {size} entries: {size - start} of {end - start} are left"
-                summary = f"{ast.unparse(target)} ends at {end}, and {told}"
-                around = f"torch.arange({', '.join(map(ast.unparse, edges))}) % {size}"
-                advice = f"{around} in place of {ast.unparse(one)} goes on at the beginning"
-                return _explained(scene, summary, advice, operands=operands_of_call(scene))
-    return None
+    target = scene.statement.targets[0] if isinstance(scene.statement, ast.Assign) else None
+    found = ends_behind(target, scene.user.names)
+    part, end, size, has = found or (ast.Slice(), 0, 0, "")
+    lower, upper = part.lower, part.upper
+    start = deduced(lower, scene.user.names) if lower is not None else None
+    if target is None or lower is None or upper is None or not isinstance(start, int) or start >= size:
+        return None
+    summary = f"{ast.unparse(target)} ends at {end}, and {has}: {size - start} of {end - start} are left"
+    around = f"torch.arange({ast.unparse(lower)}, {ast.unparse(upper)}) % {size}"
+    advice = f"{around} in place of {ast.unparse(part)} goes on at the beginning"
+    return _explained(scene, summary, advice, operands=operands_of_call(scene))
 
 
 @explains(r"shape '(\[[-\d, ]*\])' is invalid for input of size (\d+)")
@@ -97,12 +93,34 @@ def _uneven(scene: Scene, given: Shape, wanted: Shape) -> Iterator[str]:
 def _divisors(scene: Scene, place: int, whole: int, count: int) -> list[str]:
     """The next number that divides a size, written where a count among the arguments that failed is."""
     args = scene.node.args if isinstance(scene.node, ast.Call) else []
-    ways = scene.origins.expressions(scene.user, args[place])[-1:] if place < len(args) else []
-    near = sorted((one for one in range(2, whole) if whole % one == 0), key=lambda one: abs(one - count))
-    edits = (Edit.of(*way, str(one)) for way in ways if ast.unparse(way[0]) == str(count) for one in near[:3])
-    return passed(
-        scene, (replace(by_edit(scene, one), text=f"{one.text} in place of {count}") for one in edits)
-    )[:1]
+    node = args[place] if place < len(args) else None
+    return _divided(scene, node, whole, count) if node is not None else []
+
+
+def _divided(scene: Scene, node: ast.expr, whole: int, count: int) -> list[str]:
+    """The same for the argument that is the count."""
+    made = scene.origins.expressions(scene.user, node)[-1:]
+    ways = [one for one in made if ast.unparse(one[0]) == str(count)]
+    near = sorted((one for one in range(2, whole) if whole % one == 0), key=lambda one: abs(one - count))[:3]
+    places = tuple(dict.fromkeys(resolve(one.site) for one in reversed(scene.frames) if one.mine))
+    edits = [Edit.of(*way, str(one)) for way in ways for one in near]
+    edits += (edit for one in near for _, edit in around(scene, [(node, count, one)], places))
+    told = (replace(by_edit(scene, one), text=f"{one.text} in place of {one.original}") for one in edits)
+    return next(filter(None, (passed(scene, [one]) for one in told)), [])
+
+
+@explains(r"embed_dim must be divisible by num_heads")
+def indivisible(scene: Scene, _: re.Match[str]) -> Explanation | None:
+    """Heads that do not divide the features of an attention."""
+    node, made = scene.node, scene.frames[-1].frame.f_locals
+    whole, count = made.get("embed_dim"), made.get("num_heads")
+    given = given_by_name(node, scene.user.names) if isinstance(node, ast.Call) else {}
+    if not isinstance(whole, int) or not isinstance(count, int):
+        return None
+    told = _divided(scene, given["num_heads"], whole, count) if "num_heads" in given else []
+    summary = f"{count} heads do not divide {whole} features: {whole} // {count} is {whole // count}, "
+    summary += f"and leaves {whole % count}"
+    return _explained(scene, summary, *(told or [f"a number of heads that divides {whole}"]))
 
 
 @explains(

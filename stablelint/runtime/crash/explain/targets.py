@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
 import operator
 import re
+from collections.abc import Iterator
+from inspect import signature
+from itertools import chain
 
 import torch
 
@@ -15,11 +19,11 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import operands_of_call
 from stablelint.runtime.crash.provenance.history import history, makers
-from stablelint.runtime.crash.repairs.constructors import constructed
-from stablelint.runtime.crash.repairs.counts import enough, enough_outputs
-from stablelint.runtime.crash.repairs.edits import Setting
+from stablelint.runtime.crash.repairs.constructors import constructed, give
+from stablelint.runtime.crash.repairs.counts import enough, enough_outputs, made_later
+from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.failing import called
-from stablelint.runtime.crash.repairs.onward import Onward, as_of, as_written, counted_anew, passed
+from stablelint.runtime.crash.repairs.onward import Onward, as_of, as_written, by_edit, counted_anew, passed
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.repairs.tensors import is_indexed
 from stablelint.runtime.crash.scene import Scene, name_of
@@ -94,7 +98,19 @@ def _ignoring(scene: Scene, mark: int) -> str:
     """The loss made so that it leaves out a mark, with which the program goes on."""
     setting = Setting(id(scene.module), (("ignore_index", mark),))
     ways = constructed(scene, Repair("", None, "setting", revisions=(setting,)))
-    return next((one.told for one in Onward(scene, lambda _: []).through(ways)), "")
+    owners = [one.frame.f_locals.get("self") for one in scene.frames if one.mine]
+    told = (way for one in owners for way in _told_to_ignore(scene, one, mark))
+    return next((one.told for one in Onward(scene, lambda _: []).through(chain(ways, told))), "")
+
+
+def _told_to_ignore(scene: Scene, owner: object, mark: int) -> Iterator[Repair]:
+    """A module of the program that takes a mark to leave out, made with it."""
+    call, scope = scene.origins.maker(owner) or (None, None)
+    takes = isinstance(owner, torch.nn.Module) and "ignore_index" in signature(type(owner)).parameters
+    if isinstance(call, ast.Call) and scope is not None and takes:
+        anew = copy.deepcopy(call)
+        give(anew, expression.given_by_name(anew, {}, type(owner)), "ignore_index", ast.Constant(mark))
+        yield by_edit(scene, Edit.of(call, scope.code.co_filename, ast.unparse(anew)))
 
 
 @explains(r"index out of range in self")
@@ -112,7 +128,9 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     past = history(scene)
     made = past.largest(operands[0].name, rows) if past is not None else 0
     largest = max(made, int(indices.max()))
-    found = enough(scene, scene.module, "num_embeddings", largest + 1) if scene.module is not None else None
+    found = next(iter(Onward(scene, lambda _: []).through(made_later(scene, scene.module))), None)
+    if found is None and scene.module is not None:
+        found = enough(scene, scene.module, "num_embeddings", largest + 1)
     advice = [found.told if found else f"num_embeddings={largest + 1} at least, or see how indices are made"]
     if int(indices.min()) >= rows:  # none of them counts rows
         numbered = f"torch.unique({operands[0].name}, return_inverse=True)"
@@ -213,9 +231,30 @@ def probabilities(loss: Loss, match: re.Match[str]) -> Explanation:
     if nan := int(torch.isnan(values).sum()):
         advice = "find where they come from: stablelint run stops at the first NaN of a loss"
         return loss.explained("target", f"{one.name} holds {nan} NaN", advice)
-    if match[1] == "target" and values.unique().tolist() == [-1, 1]:
-        advice = f"({one.owner} + 1) / 2, for {one.name} is -1 or 1: " + advice
+    ways = _as_probabilities(values) if match[1] == "target" else ["{}.sigmoid()"]
+    repairs = _from_where_it_is_made(loss.scene, one, ways)
+    told = next((told for each in repairs for told in passed(loss.scene, [each])), "")
+    advice = f"{told}: {advice}" if told else advice
     return loss.explained("target", f"{one.name} holds {_outside(values, 0, 1)}", advice)
+
+
+def _as_probabilities(values: torch.Tensor) -> list[str]:
+    """Numbers of a range as ones between 0 and 1: of two that are two classes, else of bytes or of what is largest."""
+    low, high = (float(one) for one in (values.min(), values.max()))
+    if low == -1.0 and high == 1.0:
+        return ["({} + 1) / 2"]
+    if len(values.unique()) == 2 and low and high - low == 1.0:
+        return [f"{{}} - {low:g}"]
+    whole = low >= 0 and high.is_integer() and high < 256
+    return [f"{{}} / {255 if high > 100 else int(high)}"] * whole
+
+
+def _from_where_it_is_made(scene: Scene, operand: Operand, templates: list[str]) -> Iterator[Repair]:
+    """An operand in templates, as far back as it has been what it is."""
+    made = scene.origins.expressions(scene.user, operand.written) if operand.written is not None else []
+    for template in templates:
+        yield from (as_of(scene, template, *one) for one in reversed(made))
+        yield from as_written(scene, operand, template, "")
 
 
 @explains(r"index (-?\d+) is out of bounds for dimension (\d+) with size (\d+)")

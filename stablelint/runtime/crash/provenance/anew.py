@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -20,10 +21,11 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from stablelint.runtime.crash.frame import Frame
+from stablelint.runtime.crash.frame import Frame, is_of_program
 from stablelint.runtime.crash.repairs.edits import Edit, edited, make
 from stablelint.runtime.crash.repairs.failing import BROADCAST
 from stablelint.runtime.crash.scene import Scene, models_of
+from stablelint.runtime.crash.source import function_at
 from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
 from stablelint.runtime.process.mirror import mirrored
@@ -166,7 +168,11 @@ def by_script(
         _as_at_the_start()
         makers.watch()
         changes = [*edits]
-        make([one for one in changes if one.filename != filename], scene.frames)
+        others = [one for one in changes if one.filename != filename]
+        if any(function_at(Location(one.filename, one.span[0], None, "", "")) is None for one in others):
+            _import_anew(others, started_in)
+        else:
+            make(others, scene.frames)
         module = ModuleType("__main__")
         of_module = {name: like.get(name) for name in _OF_MODULES}
         if Path(filename).is_relative_to(started_in):
@@ -178,6 +184,20 @@ def by_script(
 
     with TemporaryDirectory() as folder:
         return said_by_copy(work, budget.left)
+
+
+def _import_anew(edits: list[Edit], folder: Path) -> None:
+    """From now on the files in a folder are imported as they are edited: what they compute once, they compute again."""
+    files, plain = {one.filename for one in edits}, SourceFileLoader.get_code
+
+    def get_code(loader: SourceFileLoader, name: str) -> Any:
+        return edited(loader.path, edits) if loader.path in files else plain(loader, name)
+
+    setattr(SourceFileLoader, "get_code", get_code)  # noqa: B010
+    for name, module in [*sys.modules.items()]:
+        home = getattr(module, "__file__", None) or ""
+        if name != "__main__" and Path(home).is_relative_to(folder) and is_of_program(home):
+            del sys.modules[name]
 
 
 def by_step(

@@ -111,13 +111,10 @@ class History:
 
     def cut(self, place: int) -> Past | None:
         """The nearest operation behind a tensor without a graph that was given one."""
-        waiting = [place]
-        for one in waiting:
-            if any(self.pasts[given].asks for given in self.pasts[one].given):
-                return self.pasts[one]
-            waiting += [given for given in self.pasts[one].given if given not in waiting]
-        numbers = (self.pasts[one].number for one in waiting)
-        return next((self.pasts[one] for one in numbers if one is not None), None)
+        waiting = self.behind(place)
+        first = next((one for one in waiting if any(self.pasts[given].asks for given in one.given)), None)
+        numbers = (one.number for one in waiting)
+        return first or next((self.pasts[one] for one in numbers if one is not None), None)
 
 
 class _Made(NamedTuple):

@@ -26,7 +26,7 @@ from stablelint.runtime.crash.repairs.remade import settings_of
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import class_at, expression_at, function_at
-from stablelint.runtime.program.frames import parse_file, resolve
+from stablelint.runtime.program.frames import resolve
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.tensors.measure import tensors_in
 from stablelint.syntax.names import names_in
@@ -139,24 +139,21 @@ def _renumbered(
 
 
 def _everywhere(scene: Scene, layer: nn.Module, setting: Setting) -> Iterator[tuple[str, tuple[Edit, ...]]]:
-    """A number in the expression of a setting as another one wherever its class, or any of the file, writes it."""
+    """A number in the expression of a setting as another one wherever its class writes it."""
     (name, value), *more = setting.changed
     call, scope = scene.origins.maker(layer) or (None, None)
     node = given_by_name(call, {}, type(layer)).get(name) if isinstance(call, ast.Call) else None
     if not isinstance(node, ast.BinOp) or scope is None or more:
         return
     ways = _renumbered(node, scope, scope.names, _sizes_on_the_way(scene), value)
-    tree, own = parse_file(scope.code.co_filename), class_at(scope.at(node))
-    classes = [one for one in ast.walk(tree or node) if isinstance(one, ast.ClassDef)]
+    inner = [one for one in ast.walk(class_at(scope.at(node)) or node) if isinstance(one, ast.Constant)]
     for number, size in dict.fromkeys((one, other) for one, other, _ in ways):
-        for within in ([own], classes) if own is not None else ():
-            inner = {id(one): one for each in within for one in ast.walk(each) if each is not None}.values()
-            same = [one for one in inner if isinstance(one, ast.Constant) and repr(one.value) == number]
-            edits = [Edit.of(one, scope.code.co_filename, str(size)) for one in same]
-            rows = ", ".join(map(str, sorted({one.lineno for one in same})))
-            of_file = line_of(scene, edits[0]).partition(" of ")[1:] if edits else ()
-            if len(edits) > 1:
-                yield f"{size} in place of {number} in lines {rows}{''.join(of_file)}", (*edits,)
+        same = [one for one in inner if repr(one.value) == number]
+        edits = [Edit.of(one, scope.code.co_filename, str(size)) for one in same]
+        rows = ", ".join(map(str, sorted({one.lineno for one in same})))
+        of_file = "".join(line_of(scene, edits[0]).partition(" of ")[1:])
+        if len(edits) > 1:
+            yield f"{size} in place of {number} in lines {rows}{of_file}", (*edits,)
 
 
 def _replaced(text: str, number: str, size: str) -> Iterator[str]:
@@ -216,8 +213,13 @@ def names_at(scene: Scene, places: Places) -> dict[str, Any]:
 
 
 def settled(scene: Scene, name: str, value: object) -> list[tuple[ast.expr, Location]]:
-    """The one number of the program that a setting is given: of a dictionary, a field, an option, a call or a name."""
-    found = list[tuple[ast.expr, Location]]()
+    """The one number of the program that a setting is given."""
+    found = [(one, at) for key, one, at in settings(scene) if key == name and one.value == value]
+    return [*found] if len(found) == 1 else []
+
+
+def settings(scene: Scene) -> Iterator[tuple[object, ast.Constant, Location]]:
+    """The numbers that are written with a name: of a dictionary, a field, an option, a call or a name."""
     for node, filename in scene.nodes():
         pairs: list[tuple[object, ast.expr | None]] = []
         match node:
@@ -228,16 +230,11 @@ def settled(scene: Scene, name: str, value: object) -> list[tuple[ast.expr, Loca
             case ast.Assign([ast.Name(target)], given) | ast.AnnAssign(ast.Name(target), value=given):
                 pairs = [(target, given)]
             case ast.Call(ast.Attribute(attr="add_argument"), [*_, ast.Constant(str() as option)], named):
-                pairs = [
-                    (option.strip("-").replace("-", "_"), each.value)
-                    for each in named
-                    if each.arg == "default"
-                ]
+                default = (one.value for one in named if one.arg == "default")
+                pairs = [(option.strip("-").replace("-", "_"), one) for one in default]
         for key, one in pairs:
-            if key == name and isinstance(one, ast.Constant) and one.value == value:
-                at = Location.of(node if isinstance(node, ast.stmt | ast.Call) else one, filename)
-                found.append((one, at))
-    return found if len(found) == 1 else []
+            if isinstance(one, ast.Constant):
+                yield key, one, Location.of(node if isinstance(node, ast.stmt | ast.Call) else one, filename)
 
 
 def _settled_otherwise(scene: Scene, changes: list[_Change]) -> Iterator[_Told]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from types import ModuleType
 from typing import Any
@@ -14,12 +15,16 @@ from torch.overrides import TorchFunctionMode
 
 from stablelint.runtime.crash.expression import value_of
 from stablelint.runtime.crash.provenance.anew import by_script, modules_of
-from stablelint.runtime.crash.repairs.constructors import constructed, line_of, plus
+from stablelint.runtime.crash.provenance.history import makers
+from stablelint.runtime.crash.repairs.constructors import constructed, line_of, plus, settled
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.search import Repair
 from stablelint.runtime.crash.scene import Scene
 from stablelint.runtime.crash.source import expression_at, statement_at
+from stablelint.runtime.program.carried import written_names
+from stablelint.runtime.program.frames import parse_file
 from stablelint.runtime.tensors.measure import tensors_in
+from stablelint.syntax.names import names_in
 
 _COUNTED = ("embedding", "cross_entropy", "nll_loss")
 _MOST_TRIED = 3  # other ways to count
@@ -64,6 +69,21 @@ def enough(scene: Scene, layer: nn.Module, name: str, least: int) -> Repair | No
     return None
 
 
+def made_later(scene: Scene, layer: nn.Module | None) -> Iterator[Repair]:
+    """A model made just before it is used, after what may have added to what it counts."""
+    for at in makers(scene).get(id(layer), ())[::-1]:
+        made, tree = statement_at(at) or ast.Pass(), parse_file(at.filename) or ast.Pass()
+        blocks = (getattr(one, name, None) or [] for one in ast.walk(tree) for name in ("body", "orelse"))
+        block = next((one for one in blocks if isinstance(one, list) and made in one), [made])
+        rest = block[block.index(made) + 1 :]
+        names = written_names([made])
+        first = next((place for place, one in enumerate(rest) if names & names_in(one)), 0)
+        if names and first:
+            moved = Edit.of(rest[first], at.filename, f"{ast.unparse(made)}\n{ast.unparse(rest[first])}")
+            text = f"`{ast.unparse(made)}` after line {rest[first - 1].end_lineno}"
+            yield Repair(text, None, revisions=(Edit.of(made, at.filename, "pass"), moved))
+
+
 def enough_outputs(scene: Scene, count: int, least: int) -> Repair | None:
     """The last layer of so many outputs with as many as there are classes."""
     layers = [
@@ -81,6 +101,12 @@ def _ways(scene: Scene, layer: nn.Module, name: str, value: int) -> Iterator[Rep
     more = value - int(getattr(layer, name))
     for node, filename in _computed(scene, layer, name):
         yield _as(scene, node, filename, plus(node, more))
+    key = next((path.rpartition(".")[2] for path, one in modules_of(scene.frames) if one is layer), "")
+    for node, at in settled(scene, key, getattr(layer, name)):  # of layers that a dictionary names
+        yield replace(
+            _as(scene, node, at.filename, str(value)),
+            text=f"{value} in place of {ast.unparse(node)} for {key!r}",
+        )
     setting = Setting(id(layer), ((name, value),))
     yield from [*constructed(scene, Repair("", None, "setting", revisions=(setting,)))][::-1]
 

@@ -13,7 +13,6 @@ import pickle
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, takewhile
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from stablelint.runtime.crash.provenance.scopes import converted
 from stablelint.runtime.crash.repairs.constructors import constructed, line_of
 from stablelint.runtime.crash.repairs.edits import Edit, Revision, Setting, make
 from stablelint.runtime.crash.repairs.search import Repair
-from stablelint.runtime.crash.scene import Scene
+from stablelint.runtime.crash.scene import Scene, is_broadcast
 from stablelint.runtime.crash.source import expression_at, function_at, statement_at
 from stablelint.runtime.process.confined import confine, is_effect
 from stablelint.runtime.process.copies import Budget, can_copy, said_by_copy
@@ -127,7 +126,8 @@ class Onward:
         said = self._to_the_end(revisions) or self._to_the_end_of_the_step(revisions)
         met: Met | None = pickle.loads(said) if said else None
         if met is None or not met.error:
-            return replace(_joined(chain), idle=met.idle, spread=met.spread) if met is not None else None
+            whole = _joined(self.scene, chain)
+            return replace(whole, idle=met.idle, spread=met.spread) if met is not None else None
         alike = sorted(met.repairs, key=lambda one: one.kind != chain[0].kind)[:_MOST_FOLLOWED]
         for one in alike if len(chain) < _MOST_CHAINED else ():
             again = {*map(_spot, one.revisions)} & {*map(_spot, revisions)}
@@ -165,14 +165,12 @@ class _Steps(TorchFunctionMode):
         super().__enter__()  # type: ignore[no-untyped-call]
         return self
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         met = [one.shape for one in args[:2] if isinstance(one, torch.Tensor)]
         if len(met) == 2 and met[0] != met[1] and isinstance(result, torch.Tensor):
             larger = result.numel() > max(map(math.prod, met))
-            if larger and _broadcast(*met) == result.shape:
+            if larger and all(is_broadcast(one, result.shape) for one in met):
                 frame = next(user_frames(sys._getframe(1), 1), None)
                 self.spread |= {(frame.f_code.co_filename, frame.f_lineno)} if frame is not None else set()
         return result
@@ -180,13 +178,6 @@ class _Steps(TorchFunctionMode):
     def _count(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
         held = [one for group in optimizer.param_groups for one in group["params"]]
         self.idle = max(self.idle, sum(one.grad is None and one.requires_grad for one in held))
-
-
-def _broadcast(*shapes: torch.Size) -> tuple[int, ...]:
-    """The shape to which tensors of some shapes are broadcast; none where they are not."""
-    with suppress(RuntimeError):
-        return tuple(torch.broadcast_shapes(*shapes))
-    return ()
 
 
 def changed(scene: Scene, operand: Operand, template: str, kind: str) -> Iterator[str]:
@@ -260,11 +251,15 @@ def _spot(one: Revision) -> object:
     return (one.filename, one.span) if isinstance(one, Edit) else one.layer
 
 
-def _joined(chain: tuple[Repair, ...]) -> Repair:
-    """Several repairs as one."""
+def _joined(scene: Scene, chain: tuple[Repair, ...]) -> Repair:
+    """Several repairs as one, each with its line."""
     if len(chain) == 1:
         return chain[0]
-    text = " and ".join(dict.fromkeys(one.text + one.where for one in chain))
+    places = [one.where for one in chain]
+    for place, one in enumerate(chain) if any(places) else ():  # else all are in the expression that failed
+        edit = one.revisions[0]
+        places[place] = one.where or (line_of(scene, edit) if isinstance(edit, Edit) else "")
+    text = " and ".join(dict.fromkeys(one.text + at for one, at in zip(chain, places, strict=True)))
     revisions = tuple(each for one in chain for each in one.revisions)
     return replace(chain[0], text=text, revisions=revisions, where="")
 
@@ -295,8 +290,7 @@ def _of_each_sample(scene: Scene, name: str, template: str) -> Iterator[Repair]:
             if one.value == 0:
                 return
             one.value -= 1
-    node = parsed(name)
-    for made, filename in scene.origins.expressions(scene.user, node)[::-1] if node is not None else ():
+    for made, filename in scene.origins.expressions(scene.user, ast.parse(name, mode="eval").body)[::-1]:
         around = function_at(Location.of(made, filename))
         if code is not None and getattr(around, "name", "") == "__getitem__":
             each = ast.unparse(code).replace("x", "{}", 1)

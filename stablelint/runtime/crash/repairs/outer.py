@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from inspect import ismodule
-from itertools import combinations, pairwise, permutations
+from itertools import combinations, pairwise, permutations, product
 from typing import Any
 
 import torch
@@ -117,26 +117,27 @@ def extended(scene: Scene) -> Iterator[tuple[Repair, Reason]]:
 
 def cut_alike(scene: Scene) -> Iterator[tuple[Repair, Reason]]:
     """Operands cut where another one is of a part of what they are made of: to the other end, then to the same."""
-    past = history(scene)
+    past, user = history(scene), scene.user
     if past is None:
         return
+    parts = [one for one in ast.walk(scene.node or ast.Pass()) if isinstance(one, ast.expr)]
     for name, other in permutations(past.operands, 2):
         way = past.way(other, lambda _: True)[:_MOST]
-        behind = past.behind(past.operands[name])
-        for reader, whole in zip((None, *way), way, strict=False):
-            cuts = (
-                one for one in behind if one.operation == "__getitem__" and past.pasts[one.given[0]] is whole
-            )
-            for cut in cuts:
-                node = expression_at(cut.at) if cut.at is not None else None
-                for index in _ends(node) if isinstance(node, ast.Subscript) else ():
-                    for repair in _indexed(scene, other, reader, index):
-                        told = f"{name} is made of a part of what {other} is made of"
-                        yield repair, ((), ((told, cut.at),) if cut.at is not None else ())
+        for cut in (one for one in past.behind(past.operands[name]) if one.operation == "__getitem__"):
+            whole = past.pasts[cut.given[0]]
+            node = expression_at(cut.at) if cut.at is not None and any(one is whole for one in way) else None
+            if cut.at is None or not isinstance(node, ast.Subscript):
+                continue
+            told = f"{name} is made of a part of what {other} is made of", cut.at
+            for index, one in product(_ends(node), parts):
+                value = value_of(one, user.names)
+                if isinstance(value, torch.Tensor) and tuple(value.shape) == whole.shape:
+                    cutting = ast.unparse(ast.Subscript(ast.Name("{}"), index))
+                    yield as_of(scene, cutting, one, user.site.code.co_filename), ((), (told,))
 
 
 def _ends(node: ast.Subscript) -> Iterator[ast.expr]:
-    """An index that leaves out one at an end, of which the other end is left out; and then the same."""
+    """An index that leaves out some at an end, of which the other end is left out; and then the same."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     for place, one in enumerate(parts):
         match one:
@@ -146,23 +147,8 @@ def _ends(node: ast.Subscript) -> Iterator[ast.expr]:
                 turned = ast.Slice(None, ast.UnaryOp(ast.USub(), ast.Constant(count)))
             case _:
                 continue
-        anew = [*parts[:place], turned, *parts[place + 1 :]]
-        yield anew[0] if len(anew) == 1 else ast.Tuple(anew)
+        yield ast.Tuple([*parts[:place], turned, *parts[place + 1 :]]) if len(parts) > 1 else turned
     yield node.slice
-
-
-def _indexed(scene: Scene, name: str, reader: Past | None, index: ast.expr) -> Iterator[Repair]:
-    """A part of an operand where it is written, or of what an operation before it was given."""
-    text = ast.unparse(ast.Subscript(ast.Name("x"), index)).removeprefix("x")
-    call = expression_at(reader.at) if reader is not None and reader.at is not None else None
-    for one in scene.operands() if reader is None else ():
-        yield from as_written(scene, one, f"{{}}{text}", "size") if one.name == name else ()
-    if isinstance(call, ast.Call) and reader is not None and reader.at is not None:
-        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        names = scene.globals_of(reader.at.filename)
-        of_call = call.args[0] if call.args and (owner is None or ismodule(value_of(owner, names))) else owner
-        if of_call is not None:
-            yield as_of(scene, f"{{}}{text}", of_call, reader.at.filename)
 
 
 def _paddings(past: History, join: Past, long: Operand, short: Operand) -> Iterator[tuple[int, ...]]:

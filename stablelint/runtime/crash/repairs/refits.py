@@ -6,9 +6,10 @@ import ast
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, islice, permutations
+from itertools import chain, islice, permutations, product
 from time import thread_time
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.layers import Pass, again, ends_well, outermost, repeated
 from stablelint.runtime.crash.provenance.anew import modules_of
 from stablelint.runtime.crash.provenance.history import Past, history, makers
-from stablelint.runtime.crash.repairs.constructors import FACTORS, constructed, line_of, written
+from stablelint.runtime.crash.repairs.constructors import FACTORS, constructed, line_of, settings, written
 from stablelint.runtime.crash.repairs.edits import Edit, Setting
 from stablelint.runtime.crash.repairs.onward import Onward, by_edit
 from stablelint.runtime.crash.repairs.rebuilt import resized
@@ -38,6 +39,7 @@ from stablelint.syntax.operations import having
 _SECONDS = 4.0  # after which no further layer is tried
 _MOST = 12  # operations before an operand
 _MOST_TRIED = 8  # by running the script
+_MOST_SET = 4  # settings of the program
 _Changes = Callable[[nn.Module], Iterable[dict[str, Any]]]
 
 
@@ -47,27 +49,43 @@ def refitted(scene: Scene, factor: Fraction | None = None, layer: nn.Module | No
     `factor`: of a layer that is to give so many times what it gave. `layer`: it alone.
     """
     changes: _Changes | None = functools.partial(_times, factor) if factor is not None else None
-    onward, calls = Onward(scene, lambda _: []), _recalled(scene) if layer is None else ()
-    layers = _relayered(scene, onward, changes, layer)
+    calls, layers = _recalled(scene) if layer is None else (), _relayered(scene, changes, layer)
     sources = islice(calls, _MOST_TRIED), islice(layers, _MOST_TRIED)
     tables = islice(_tabled(scene), _MOST_TRIED) if layer is None else ()
-    for one in chain(tables, *(sources if outermost(scene) is None else sources[::-1])):
-        if found := onward.through(constructed(scene, one)) or onward.through([one]):
-            return found[:1]
     outside = (each for one in _outside(scene) for each in constructed(scene, one))
-    return next((found for one in outside if (found := onward.through([one]))), [])
+    told = _as_the_data(scene) if layer is None else ()
+    return _first(
+        scene, chain(tables, told, *(sources if outermost(scene) is None else sources[::-1]), outside)
+    )
+
+
+def _as_the_data(scene: Scene) -> Iterator[Repair]:
+    """Settings of the program as a size that the model was given, the nearest first."""
+    data = tensors_in((outermost(scene) or (None,))[1:])
+    sizes = {size for one in data for size in one.shape[1:] if size > 1}
+    numbers = [(one, one[1].value) for one in settings(scene) if isinstance(one[1].value, int)]
+    known = [(one, value) for one, value in numbers if value > 1 and value not in sizes]
+    ways = [(abs(size - value), size, one) for one, value in known for size in sizes]
+    for _, size, (name, node, at) in sorted(ways, key=lambda way: way[:2])[:_MOST_SET]:
+        yield replace(by_edit(scene, Edit.of(node, at.filename, str(size))), text=f"{name} = {size}")
+
+
+def _first(scene: Scene, found: Iterable[Repair]) -> list[Repair]:
+    """The first repair with which the program goes on, as it is written if it can be."""
+    onward = Onward(scene, lambda _: [])
+    ways = (each for one in found for each in (*constructed(scene, one), one))
+    return next((made for one in ways if (made := onward.through([one]))), [])
 
 
 def widened(scene: Scene, failed: Setting) -> list[Repair]:
     """A layer before the failing one that gives some times what it gave, if this is given a part of what it takes."""
     layer = next((one for _, one in modules_of(scene.frames) if id(one) == failed.layer), nn.Identity())
     (name, after), *_ = failed.changed
-    before, onward = settings_of(layer).get(name), Onward(scene, lambda _: [])
+    before = settings_of(layer).get(name)
     if not isinstance(before, int) or before % after or before // after not in FACTORS:
         return []
     part = Fraction(before, after)
-    changes = _relayered(scene, onward, lambda one: _times(part, one, before) if one is not layer else ())
-    return [one for each in changes for one in onward.through((*constructed(scene, each), each))[:1]][:1]
+    return _first(scene, _relayered(scene, lambda one: _times(part, one, before) if one is not layer else ()))
 
 
 def _times(factor: Fraction, layer: nn.Module, only: int | None = None) -> Iterator[dict[str, Any]]:
@@ -77,63 +95,51 @@ def _times(factor: Fraction, layer: nn.Module, only: int | None = None) -> Itera
             yield {name: int(one * factor)}
 
 
-def _relayered(
-    scene: Scene, onward: Onward, changes: _Changes | None = None, only: nn.Module | None = None
-) -> Iterator[Repair]:
+def _relayered(scene: Scene, changes: _Changes | None, only: nn.Module | None = None) -> Iterator[Repair]:
     """Layers with another setting, all that one call made, with which the pass, or else the step, ends well."""
-    until, inner, made = thread_time() + _SECONDS, outermost(scene), again(scene)
-    fails_inside = made is not None and made.error is not None
-    if fails_inside is not (inner is not None):
+    until, inner, onward = thread_time() + _SECONDS, outermost(scene), Onward(scene, lambda _: [])
+    fails_inside = inner is not None and any(True for _ in inner[0].parameters())  # and is no loss
+    made = again(scene) if fails_inside else None
+    if fails_inside and (made is None or made.error is None):
         return  # the pass goes well again
-    giver = _giver(scene) if inner is None else None
-    model, passed = (
-        (inner[0], made) if inner is not None else (giver.model, giver.passed) if giver else (None, None)
-    )
+    trial = _Trial(inner[0], inner[1:], made) if inner is not None and made is not None else _of_giver(scene)
     layers = [one for _, one in modules_of(scene.frames)][::-1]
-    if model is not None and passed is not None:
-        layers = [model.get_submodule(path) for path, *_ in passed.called[::-1]]
-    beside = layers if model is None else [*model.modules()]
-    for changed, alike in _others(scene, layers, beside, changes, only, nearest=giver is not None):
-        settings = tuple(Setting(id(one), tuple(changed.items())) for one in alike)
+    if trial is not None:
+        layers = [trial.model.get_submodule(path) for path, *_ in trial.passed.called[::-1]]
+    beside = layers if trial is None else [*trial.model.modules()]
+    layers = [one for one in layers if only is None or one in only.modules()]
+    ways = [*_others(scene, layers, beside, changes)]
+    if trial is not None and trial.wanted:
+        ways.sort(key=lambda one: _distance(one[1][0], one[0]))
+    for changed, alike in ways:
+        revised = tuple(Setting(id(one), tuple(changed.items())) for one in alike)
         if thread_time() > until:
             return
-        if (
-            _fits(scene, model, giver, changed, alike)
-            if model is not None
-            else onward.ends_the_step(settings)
-        ):
+        if trial.fits(changed, alike) if trial is not None else onward.ends_the_step(revised):
             (name, value), *_ = changed.items()
-            text = f"nn.{type(alike[0]).__name__}(…, {name}={value})"
-            yield Repair(text, None, "setting", revisions=settings, where=_path(scene, model, alike))
+            text, model = f"nn.{type(alike[0]).__name__}(…, {name}={value})", trial.model if trial else None
+            yield Repair(text, None, "setting", revisions=revised, where=_path(scene, model, alike))
 
 
 def _others(
-    scene: Scene,
-    layers: list[nn.Module],
-    beside: list[nn.Module],
-    changes: _Changes | None,
-    only: nn.Module | None,
-    *,
-    nearest: bool,
+    scene: Scene, layers: list[nn.Module], beside: list[nn.Module], changes: _Changes | None
 ) -> Iterator[tuple[dict[str, Any], list[nn.Module]]]:
-    """Other settings of layers, and those that get them together; with the nearest numbers first, if that is asked."""
-    wanted = {size: None for one in scene.operands() for size in one.shape[::-1]}
-    found = list[tuple[dict[str, Any], list[nn.Module]]]()
-    for layer in {id(one): one for one in layers if only in (None, one)}.values():
+    """Other settings of layers, each with those that get it together."""
+    wanted, upsampled = {size: None for one in scene.operands() for size in one.shape[::-1]}, set[Any]()
+    for layer in {id(one): one for one in layers}.values():
+        kind = _upsampling(layer) if changes is None else None
+        if kind is not None and kind not in upsampled:
+            upsampled.add(kind)
+            yield {"output_padding": 1}, [*dict.fromkeys(one for one in beside if _upsampling(one) == kind)]
         alike = _alike(scene, layer, beside)
-        if isinstance(layer, nn.modules.conv._ConvTransposeNd) and changes is None:
-            kin = [*{id(one): one for one in beside if _is_kin(one, layer)}.values()]
-            found += [({"output_padding": 1}, kin)] if all(several != kin for _, several in found) else []
         ways = changes(layer) if changes is not None else alternatives(layer, wanted)
-        found += ((one, alike) for one in ways)
-    yield from sorted(found, key=lambda one: _distance(one[1][0], one[0]) if nearest else (0, False))
+        yield from ((one, alike) for one in ways)
 
 
-def _is_kin(one: nn.Module, other: nn.Module) -> bool:
-    """Whether two layers are of one class, and upsample by as much."""
-    return type(one) is type(other) and all(
-        getattr(one, name) == getattr(other, name) for name in ("kernel_size", "stride")
-    )
+def _upsampling(layer: nn.Module) -> tuple[object, ...] | None:
+    """By how much a transposed convolution upsamples."""
+    known = isinstance(layer, nn.modules.conv._ConvTransposeNd)
+    return (type(layer), layer.kernel_size, layer.stride) if known else None
 
 
 def _distance(layer: nn.Module, changed: dict[str, Any]) -> tuple[int, bool]:
@@ -145,51 +151,52 @@ def _distance(layer: nn.Module, changed: dict[str, Any]) -> tuple[int, bool]:
     return far, any(name not in taken or taken[name].default != one for name, one in changed.items())
 
 
-class _Giver(NamedTuple):
-    """The call of a model that gave an operand, and the shapes that fit in place of that of its result."""
+class _Trial(NamedTuple):
+    """The call of a model, and what fits in place of a result of it: any, where the pass itself failed."""
 
     model: nn.Module
     given: tuple[Any, dict[str, Any]]
     passed: Pass
-    place: int  # of the operand among the results
-    wanted: set[tuple[int, ...]]
+    place: int = 0  # among the results
+    wanted: frozenset[tuple[int, ...]] = frozenset()  # shapes
 
-    def fits(self, others: Mapping[str, nn.Module]) -> bool:
-        """Whether the model gives what fits with other layers at some paths."""
-        made = repeated(self.model, *self.given, others)
-        results = [tuple(one.shape) for one in tensors_in(made.result)] if made is not None else []
-        return self.place < len(results) and results[self.place] in self.wanted
+    def fits(self, changed: dict[str, Any], alike: list[nn.Module]) -> bool:
+        """Whether the pass ends well with some layers made otherwise, and gives what fits."""
+        found = {path: remade(one, changed) for path, one in self.model.named_modules() if one in alike}
+        others = {path: one for path, one in found.items() if one is not None}
+        made = repeated(self.model, *self.given, others) if len(others) == len(found) else None
+        return ends_well(made) and (not self.wanted or _shapes(made)[self.place] in self.wanted)
 
 
-def _giver(scene: Scene) -> _Giver | None:
-    """The first that is still there with what it was given."""
+def _shapes(made: Pass | None) -> list[tuple[int, ...]]:
+    return [tuple(one.shape) for one in tensors_in(made.result)] if made is not None else []
+
+
+def _of_giver(scene: Scene) -> _Trial | None:
+    """The call that gave an operand, if what it was given is still there, and the shapes of the others."""
     past, shown = history(scene), scene.operands()
     for one in shown if past is not None else ():
         wanted = {other.shape for other in shown if other is not one and len(other.shape) == len(one.shape)}
-        alike = functools.partial(_has_shape, one.shape)
+        alike = functools.partial(_is_shaped, one.shape)
         way = past.way(one.name, alike) if past is not None and wanted else []
-        for at in (at for own in way for at in (own.at, *own.callers)):
-            for frame in (each for each in scene.frames if each.mine and at is not None):
-                found = _called_there(frame, at) if at is not None else None
-                made = repeated(*found) if found is not None else None
-                results = [tuple(each.shape) for each in tensors_in(made.result)] if made is not None else []
-                if found is not None and made is not None and one.shape in results:
-                    return _Giver(found[0], found[1:], made, results.index(one.shape), wanted)
+        places = dict.fromkeys(at for own in way for at in (own.at, *own.callers) if at is not None)
+        for frame, at in product([each for each in scene.frames if each.mine], places):
+            found = _called_there(frame, at)
+            made = repeated(*found) if found is not None else None
+            if found is not None and made is not None and one.shape in (shapes := _shapes(made)):
+                return _Trial(found[0], found[1:], made, shapes.index(one.shape), frozenset(wanted))
     return None
 
 
-def _has_shape(shape: tuple[int, ...], past: Past) -> bool:
+def _is_shaped(shape: tuple[int, ...], past: Past) -> bool:
     return past.shape == shape
 
 
 def _called_there(frame: Frame, at: Location) -> tuple[nn.Module, tuple[Any, ...], dict[str, Any]] | None:
     """The model that a frame called at a place, and what it gave it."""
     here, call = resolve(frame.site), expression_at(at)
-    if (
-        here.filename != at.filename
-        or function_at(here) is not function_at(at)
-        or not isinstance(call, ast.Call)
-    ):
+    same = here.filename == at.filename and function_at(here) is function_at(at)
+    if not same or not isinstance(call, ast.Call):
         return None
     model = value_of(call.func, frame.names)
     given = [value_of(one, frame.names) for one in call.args]
@@ -200,9 +207,8 @@ def _called_there(frame: Frame, at: Location) -> tuple[nn.Module, tuple[Any, ...
 
 def lengthened(scene: Scene) -> list[Repair]:
     """Modules made with tables long enough, where what is cut out of one ends behind it."""
-    cut = any(ends_behind(one.written, scene.user.names) for one in scene.operands())
-    onward = Onward(scene, lambda _: [])
-    return next((found for one in _tabled(scene) if (found := onward.through([one]))), []) if cut else []
+    is_cut = any(ends_behind(one.written, scene.user.names) for one in scene.operands())
+    return _first(scene, _tabled(scene)) if is_cut else []
 
 
 def _tabled(scene: Scene) -> Iterator[Repair]:
@@ -239,17 +245,6 @@ def _path(scene: Scene, model: nn.Module | None, layers: list[nn.Module]) -> str
     named = model.named_modules() if model is not None else held
     paths = {id(one): path for path, one in named if one in layers}.values()
     return f" of {', '.join(filter(None, paths))}" if any(paths) else ""
-
-
-def _fits(
-    scene: Scene, model: nn.Module, giver: _Giver | None, changed: dict[str, Any], alike: list[nn.Module]
-) -> bool:
-    """Whether a pass ends well with some layers made otherwise, or gives what fits."""
-    found = {path: remade(one, changed) for path, one in model.named_modules() if one in alike}
-    others = {path: one for path, one in found.items() if one is not None}
-    if len(others) < len(found):
-        return False
-    return giver.fits(others) if giver is not None else ends_well(again(scene, others))
 
 
 def _alike(scene: Scene, layer: nn.Module, layers: list[nn.Module]) -> list[nn.Module]:

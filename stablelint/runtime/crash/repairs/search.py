@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -20,7 +19,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import nn
 
-from stablelint.runtime.crash.frame import Frame
 from stablelint.runtime.crash.repairs.edits import Revision
 from stablelint.runtime.crash.repairs.failing import Call
 from stablelint.runtime.crash.repairs.layers import changes
@@ -43,7 +41,6 @@ class Repair:
     text: str
     shape: tuple[int, ...] | None
     kind: str = ""
-    resized: tuple[int, tuple[int, ...], tuple[int, ...]] | None = None  # a place, its shape before and after
     revisions: tuple[Revision, ...] = ()  # with which the program makes the call so
     where: str = ""  # it is made, if not in the expression that failed
     until: str = ""  # what fails then
@@ -63,12 +60,12 @@ class Repair:
         return f"{text} {passes} this call{self.until}" if self.until else f"{text} {passes}{gives}"
 
 
-def repairs(call: Call, name: Name, frames: list[Frame]) -> list[Repair]:
+def repairs(call: Call, name: Name) -> list[Repair]:
     """The changes that make a call pass, the likeliest first.
 
-    `name` is what the value at a place is called, `frames` hold what may speak against another size.
+    `name` is what the value at a place is called.
     """
-    search = _Search(call, thread_time() + _SECONDS, frames)
+    search = _Search(call, thread_time() + _SECONDS)
     try:
         call.result()
     except Exception as error:  # whatever torch says
@@ -95,7 +92,6 @@ class _Search:
 
     call: Call
     until: float
-    frames: list[Frame]
     failure: str = ""  # of the call as it is
     found: list[_Passed] = field(default_factory=list)
     halves: list[Change] = field(default_factory=list)  # with which the call fails otherwise
@@ -136,27 +132,10 @@ class _Search:
         fixed = _weight(kind).rank
         rank = 0 if told == () or shape in operands else 1 if size <= largest else 2
         rank = rank if fixed is None else fixed
-        resized = self._resized(changed)
-        if resized is not None and kind not in ("layer", "joined", "turned") and self._is_odd(*resized[1:]):
-            return
         is_layer = isinstance(self.call.function, nn.Module) and not self.call.is_loss
         grown = size > _MOST_GROWN * max(1, sum(map(math.prod, operands))) and not is_layer
         if not (grown and not _weight(kind).grows) and not (kind == "wider" and _is_beaten(rank, self.found)):
-            resized = resized if kind in ("size", "layer") else None
-            self._add(rank, kind, Repair(text, told, kind, resized, changed.revisions or ()))
-
-    def _is_odd(self, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
-        """Whether the program speaks against another size."""
-        operands = [one for one in self.call.values if isinstance(one, torch.Tensor)]
-        return _speaks_against(self.frames, before, after, operands)
-
-    def _resized(self, changed: Call) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
-        """The first operand that a change gives more or fewer elements of its kind."""
-        for place, (one, two) in enumerate(zip(self.call.values, changed.values, strict=False)):
-            alike = isinstance(one, torch.Tensor) and isinstance(two, torch.Tensor) and one.dtype == two.dtype
-            if alike and one.numel() != two.numel() and two.dim():
-                return place, tuple(one.shape), tuple(two.shape)
-        return None
+            self._add(rank, kind, Repair(text, told, kind, revisions=changed.revisions or ()))
 
     def _add(self, rank: int, kind: str, one: Repair) -> None:
         """Keep a repair; of those of a kind only one for each shape that comes of it."""
@@ -234,29 +213,3 @@ _WEIGHED = {
 
 def _weight(kind: str) -> _Kind:
     return _WEIGHED.get(kind, _PLAIN)
-
-
-def _speaks_against(
-    frames: list[Frame], before: tuple[int, ...], after: tuple[int, ...], but: list[torch.Tensor]
-) -> bool:
-    """Whether more tensors have the sizes that a change takes away than those that it brings."""
-    one, other, left_out = Counter(before), Counter(after), {_storage(each) for each in but}
-    lost, won = (_holders(frames, {*sizes}, left_out) for sizes in (one - other, other - one))
-    return len(lost - won) > len(won - lost)
-
-
-def _holders(frames: list[Frame], sizes: set[int], left_out: set[int]) -> set[str]:
-    """The names of the program's tensors that have one of some sizes."""
-    kept = ((name, one) for name, one in _tensors(frames) if _storage(one) not in left_out)
-    return {name for name, one in kept if sizes & {*one.shape}}
-
-
-def _tensors(frames: list[Frame]) -> Iterator[tuple[str, torch.Tensor]]:
-    for frame in reversed(frames):
-        for name, value in frame.frame.f_locals.items() if frame.mine else ():
-            if isinstance(value, torch.Tensor | list | tuple | dict):
-                yield from ((name, one) for one in tensors_in(value))
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    return id(tensor) if tensor.is_meta else tensor.untyped_storage().data_ptr() or id(tensor)

@@ -155,7 +155,9 @@ def _views(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Itera
 def _wider(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """Further dimensions of 1."""
     sizes = sum(type(one) is int for one in call.values)
-    least = 4 if isinstance(call.function, nn.Module) else 0  # layers take images as well
+    least = (
+        4 if isinstance(call.function, nn.Module) and not call.is_loss else 0
+    )  # layers take images as well
     count, most = value.dim(), max([least, sizes, *(one.dim() for one in others)]) or value.dim() + 1
     if count > 1 and call.function in _ELEMENTWISE and all(one.dim() == count for one in others):
         return
@@ -212,12 +214,16 @@ def _reductions(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> 
 
 def _masks(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
     """What is made once for the longest sequence, cut to this one."""
-    square = value.dim() == 2 and value.shape[0] == value.shape[1] and not isinstance(value, nn.Parameter)
-    for other in others if square and call.function not in PRODUCTS else ():
-        for wanted in sorted({*other.shape[1:]}, reverse=True):
-            if 1 < wanted < value.shape[0]:
-                size = call.size_of(other, wanted)
-                yield f"x[:{size}, :{size}]"
+    square = value.dim() > 1 and value.shape[-2] == value.shape[-1] and {*value.shape[:-2]} <= {1}
+    before = "..., " if value.dim() > 2 else ""
+    for other in (
+        others if square and call.function not in PRODUCTS and not isinstance(value, nn.Parameter) else ()
+    ):
+        last = {size: dim for dim, size in enumerate(other.shape) if dim}
+        for wanted in sorted(last, reverse=True):
+            if 1 < wanted < value.shape[-1]:
+                size = call.size_of(other, wanted, last[wanted])
+                yield f"x[{before}:{size}, :{size}]"
 
 
 def _sizes(value: torch.Tensor, others: list[torch.Tensor], call: Call) -> Iterator[str]:
