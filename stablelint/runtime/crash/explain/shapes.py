@@ -45,8 +45,7 @@ def _numbers(text: str) -> Shape:
 def cut_slice(scene: Scene, _: re.Match[str]) -> Explanation | None:
     """Values for a slice that ends behind the tensor, and is shorter than it says."""
     target = scene.statement.targets[0] if isinstance(scene.statement, ast.Assign) else None
-    found = ends_behind(target, scene.user.names)
-    part, end, size, has = found or (ast.Slice(), 0, 0, "")
+    part, end, size, has = ends_behind(target, scene.user.names) or (ast.Slice(), 0, 0, "")
     lower, upper = part.lower, part.upper
     start = deduced(lower, scene.user.names) if lower is not None else None
     if target is None or lower is None or upper is None or not isinstance(start, int) or start >= size:

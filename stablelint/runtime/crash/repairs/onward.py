@@ -170,9 +170,10 @@ class _Steps(TorchFunctionMode):
         met = [one.shape for one in args[:2] if isinstance(one, torch.Tensor)]
         if len(met) == 2 and met[0] != met[1] and isinstance(result, torch.Tensor):
             larger = result.numel() > max(map(math.prod, met))
-            if larger and all(is_broadcast(one, result.shape) for one in met):
-                frame = next(user_frames(sys._getframe(1), 1), None)
-                self.spread |= {(frame.f_code.co_filename, frame.f_lineno)} if frame is not None else set()
+            fit = larger and all(is_broadcast(one, result.shape) for one in met)
+            if fit and torch.broadcast_shapes(*met) == result.shape:
+                frames = user_frames(sys._getframe(1), 1)
+                self.spread.update((one.f_code.co_filename, one.f_lineno) for one in frames)
         return result
 
     def _count(self, optimizer: torch.optim.Optimizer, *_: object) -> None:
