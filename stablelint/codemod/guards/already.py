@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.evidence import vocabulary as words
 from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of
-from stablelint.codemod.flow.nodes import power_of, viewed
+from stablelint.codemod.flow.nodes import loads, power_of, viewed
 from stablelint.codemod.guards.bound import QUOTIENTS, applied, operand_of_guard, role_of
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
 from stablelint.codemod.text.draft import Change
@@ -27,6 +27,7 @@ _SMALL, _SMOOTH = 0.01, 1.0
 _OFF = re.compile(r"\b(no_grad|inference_mode)\b")
 _STRICT = {">=": ">", "<": "<=", "ge": "gt", "lt": "le"}
 _WAVES = having("wave")
+_LARGER = ("max", "maximum")
 _ENDS = ("item", "tolist", "detach", "data")
 
 
@@ -66,6 +67,10 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
         raise Withheld(
             f"the quotient has a pole or a limit where `{ast.unparse(value)}` is 0: keep the angle from there"
         )
+    others = value.args if isinstance(value, ast.Call) and called_name(value) in _LARGER else []
+    least = next((one for each in others for one in loads(each) if is_offset(tree, one)), None)
+    if is_bound and side == "min" and least is not None:
+        raise Withheld(f"there is a bound already, by `{least.id}`")
     setting = next((one for one in _addends(value) if _is_set_to_zero(tree, one)), None)
     if " == 0, 1)" in proposal.template and setting is not None:
         raise Withheld(f"`{tree.text(setting)}`, which is 0, is there to keep the sum above that")

@@ -100,20 +100,13 @@ _OF_SCALES = (*_DENSITIES, "normal")
 def promise(source: SourceText, proposal: Proposal, edits: Sequence[Edit]) -> str:
     """What a fix does: what the page of its rule says, or which bound it writes in place of that of the page."""
     own = [edit for edit in edits if edit.filename is None]
-    written = [
-        (_CLOSING.sub("", edit.content), source.text[slice(*map(source.offset, edit.span))]) for edit in own
-    ]
-    if any(_STRICT.fullmatch(made) for made, _ in written):
+    if any(_STRICT.fullmatch(edit.content) for edit in own):
         return "let the test that is there leave out 0"
+    made = "\n".join(_CLOSING.sub("", edit.content) for edit in own)
+    before = "\n".join(source.text[slice(*map(source.offset, edit.span))] for edit in own)
     others = {bound: said for bound, said in _PROMISES.items() if bound not in proposal.template}
-    return next(
-        (
-            said
-            for bound, said in others.items()
-            if any(made.count(bound) > before.count(bound) for made, before in written)
-        ),
-        proposal.message,
-    )
+    added = (said for bound, said in others.items() if made.count(bound) > before.count(bound))
+    return next(added, proposal.message)
 
 
 def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, ast.expr] | None:

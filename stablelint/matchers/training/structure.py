@@ -68,8 +68,9 @@ def unregistered_modules(review: Review, rule: Rule) -> Sites:
             layers = any(
                 _is_of_torch(n, module) or made_by(n, module).removeprefix("self.") in own for n in parts
             )
+            count = len(parts) if isinstance(made, ast.List | ast.Tuple | ast.Dict) else None
             if (layers or any(_is_parameter(part, module) for part in parts)) and not _is_registered(
-                names, info
+                names, info, count
             ):
                 name = "named" if isinstance(made, ast.Dict | ast.DictComp) else "layers"
                 against = _against(names, statement, _METHODS[name], info, module)
@@ -254,8 +255,10 @@ def _against(
     return None
 
 
-def _is_registered(names: set[str], info: ast.ClassDef) -> bool:
-    """Whether the class hands the list on to a container, or registers its elements one by one."""
-    if calls_below(info, "add_module", "register_module", "setattr"):
+def _is_registered(names: set[str], info: ast.ClassDef, count: int | None = None) -> bool:
+    """Whether the class hands the list on to a container, or registers its elements one by one: `self.a = self.all[0]`."""
+    given = [n for n in nodes_below(info, ast.Assign) if isinstance(n.targets[0], ast.Attribute)]
+    picked = [n for n in given if isinstance(n.value, ast.Subscript) and mentions(n.value.value, *names)]
+    if (count and len(picked) >= count) or calls_below(info, "add_module", "register_module", "setattr"):
         return True
     return any(mentions(node, *names) for node in calls_below(info, *_CONTAINERS))

@@ -183,3 +183,14 @@ def test_an_offset_that_is_0_is_set_above_that(given: str, body: str, is_withhel
         assert "`smooth`, which is 0, is there" in withheld(source, change)
     else:
         assert "masked_fill" in rewritten(source, change)
+
+
+@pytest.mark.parametrize(("eps", "is_withheld"), [("eps=1e-4", True), ("eps=0.0", False), ("eps", False)])
+def test_a_larger_one_of_two_is_bounded_by_a_small_number(eps: str, is_withheld: bool) -> None:
+    source = f"import torch\ndef f(v, {eps}):\n    return torch.rsqrt(torch.max(v, torch.tensor(eps)))\n"
+    operand = "torch.max(v, torch.tensor(eps))"
+    change = proposal(source, operand, "$x.clamp_min(torch.finfo(torch.float32).tiny)", x=operand)
+    if is_withheld:
+        assert "there is a bound already, by `eps`" in withheld(source, change)
+    else:
+        assert "clamp_min" in rewritten(source, change)

@@ -929,3 +929,14 @@ def test_a_divisor_that_may_be_none_is_not_bounded_where_it_is_made() -> None:
     source = f"{HEAD}def f(net, x, y):\n{lines}"
     made = rewritten(source, last(source, "qty", "$x.clamp_min(1e-19)"))
     assert "    qty = net(x)\n    if y" in made
+
+
+def test_a_bound_that_the_fix_only_moves_is_not_said_to_be_written() -> None:
+    code = (
+        "import torch\n\n\ndef f(total: torch.Tensor, n: torch.Tensor, m: torch.Tensor):\n"
+        "    return (total / n.clamp_min(1))[m > 0].mean()\n"
+    )
+    (found,) = [
+        one.fix for one in propose_all(code.encode(), report(code, imports="").diagnostics) if one.fix
+    ]
+    assert found.message == "let the mean of nothing be its sum, 0"

@@ -30,7 +30,10 @@ def test_layers_in_a_plain_container(line: str) -> None:
 @pytest.mark.parametrize(
     ("lines", "fix"),
     [
-        (("self.heads = {'a': nn.Linear(2, 2)}", "self.head = self.heads['a']"), "ModuleDict"),
+        (
+            ("self.heads = {'a': nn.Linear(2, 2), 'b': nn.ReLU()}", "self.head = self.heads['a']"),
+            "ModuleDict",
+        ),
         (("self.heads = {'a': nn.Linear(2, 2)}", "self.head = self.heads.get('a')"), None),
         (("self.layers = [nn.Linear(2, 2)]", "self.layers.append(nn.Linear(2, 2))"), "ModuleList"),
         (("self.layers = [nn.Linear(2, 2)]", "self.layers.reverse()"), None),
@@ -202,3 +205,18 @@ def test_a_loader_that_a_loop_evaluates_on_in_between_is_none_of_training(evalua
                 {"print(y)" if evaluates else "y.backward()"}
     """
     assert len(findings("SL630", code)) == told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("self.a = self.convs[shift]; self.b = self.convs[1 - shift]", 0), ("self.a = self.convs[0]", 1)],
+)
+def test_layers_of_a_list_that_are_attributes_too_are_registered(line: str, told: int) -> None:
+    code = f"""
+    class Mixer(nn.Module):
+        def __init__(self, shift):
+            super().__init__()
+            self.convs = [nn.Conv2d(3, 3, 3), nn.Conv2d(3, 3, 1)]
+            {line}
+    """
+    assert len(findings("SL610", code)) == told
