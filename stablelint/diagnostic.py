@@ -79,6 +79,11 @@ class Span(NamedTuple):
         """Whether the two share at least one character."""
         return self.start < other.end and other.start < self.end
 
+    @property
+    def extent(self) -> tuple[int, int]:
+        """How many rows and columns it covers, by which the shorter of two is told."""
+        return self.end.row - self.start.row, self.end.column - self.start.column
+
     def as_json(self) -> dict[str, dict[str, int]]:
         """Both ends as the reports print them."""
         return {"location": self.start.as_json(), "end_location": self.end.as_json()}

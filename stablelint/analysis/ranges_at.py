@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from stablelint.analysis.check import BUDGET
 from stablelint.analysis.files.modules import FunctionInfo, ModuleInfo
@@ -30,10 +31,10 @@ from stablelint.diagnostic import Position, Span
 from stablelint.numerics.interval import TOP, Interval
 from stablelint.records import dataclass, replace
 from stablelint.syntax.source import SourceError
-from stablelint.syntax.walk import descendants
+from stablelint.syntax.walk import descendants, nodes_in
 
 _BUDGET = 4 * BUDGET  # statements: few functions are looked at together
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_FUNCTIONS: tuple[type[Any], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
 Evaluated = Callable[[ast.expr, Value, Frame], None]
 
 
@@ -71,7 +72,7 @@ class Ranges:
         here = Span(place, Position(place.row, place.column + 1))
         known = (*self.expressions.values(), *self.bound.values())
         around = [item for item in known if item.span.contains(here)]
-        return min(around, key=lambda item: _extent(item.span), default=None)
+        return min(around, key=lambda item: item.span.extent, default=None)
 
 
 def ranges_at(source: bytes, filename: str, root: Path | None = None, rows: range | None = None) -> Ranges:
@@ -176,7 +177,7 @@ def _bodies(module: ModuleInfo, session: Session, rows: range | None) -> Iterato
         frame.state.gradient = function.records(around.state.gradient)
         session.running = [id(function.node)]
         inline.execute_function(function, frame)
-        for node in _nested(function.node):
+        for node in nodes_in(function.node, *_FUNCTIONS):
             inner = FunctionInfo(node, module, None, frame, around=frame.function)
             session.closures.append(inner)
             run_function(inner, frame)
@@ -202,17 +203,6 @@ def _spared(step: Callable[[], None], session: Session) -> Callable[[], None]:
     return run
 
 
-def _nested(function: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions defined directly within a function."""
-    pending = list(ast.iter_child_nodes(function))
-    while pending:
-        node = pending.pop()
-        if isinstance(node, _FUNCTIONS):
-            yield node
-        elif not isinstance(node, ast.ClassDef | ast.Lambda):
-            pending.extend(ast.iter_child_nodes(node))
-
-
 def _bound(module: ModuleInfo, seen: Mapping[Span, RangeAt]) -> Iterator[tuple[Span, RangeAt]]:
     """Names on the left of an assignment, with the range of what stands on its right."""
     for node in descendants(module.source.tree):
@@ -226,7 +216,3 @@ def _bound(module: ModuleInfo, seen: Mapping[Span, RangeAt]) -> Iterator[tuple[S
         if known is not None and isinstance(target, ast.Name):
             span = module.source.span(target)
             yield span, replace(known, span=span)
-
-
-def _extent(span: Span) -> tuple[int, int]:
-    return span.end.row - span.start.row, span.end.column - span.start.column

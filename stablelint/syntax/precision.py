@@ -27,14 +27,7 @@ DATED = "dated"
 """The project calls what PyTorch took away before or with 2.0, or pins a release before 1.8."""
 
 _HALF = re.compile(rb"float16|\.half\(|\btorch\.half\b|autocast|fp16|bf16|GradScaler")
-_OF_HALF = (
-    b"float16",
-    b"half",
-    b"autocast",
-    b"fp16",
-    b"bf16",
-    b"GradScaler",
-)  # one stands where that matches
+_OF_HALF = tuple(b"float16 half autocast fp16 bf16 GradScaler".split())  # one stands where that matches
 _COMMENT_OR_TEXT = re.compile(
     rb"#[^\n]*|\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|(?P<text>\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
 )
@@ -64,17 +57,8 @@ _SHOWN: Mapping[str, tuple[tuple[bytes, ...], re.Pattern[bytes]]] = {
     # `eig`, `symeig` and `lstsq` went with 2.0, `rfft` and `irfft` with 1.8, `gels` with 1.6; an index into the value of
     # a loss raises from 0.5 on, and `volatile` has had no effect since 0.4.
     DATED: (
-        (
-            b"torch.eig",
-            b"torch.symeig",
-            b"torch.lstsq",
-            b"torch.gels",
-            b"torch.rfft",
-            b"torch.irfft",
-            b".data[0]",
-            b"volatile=",
-            b"torch==",
-            b"torch<",
+        tuple(
+            b"torch.eig torch.symeig torch.lstsq torch.gels torch.rfft torch.irfft .data[0] volatile= torch== torch<".split()
         ),
         re.compile(
             rb"\btorch\.(?:eig|symeig|lstsq|gels|i?rfft)\(|\bloss\w*\.data\[0\]|\bvolatile=True"

@@ -133,7 +133,7 @@ def closest(diagnostics: tuple[Diagnostic, ...], span: Span) -> Diagnostic | Non
     led = [item for item, step in steps if step.span.contains(span) and step.span.end.row == span.end.row]
     for group in (same, around, within, led):
         if group:
-            return min(group, key=lambda item: (_length(item.span), item.status is not Status.VIOLATED))
+            return min(group, key=lambda item: (item.span.extent, item.status is not Status.VIOLATED))
     return None
 
 
@@ -190,7 +190,3 @@ def _moved(span: Span, rows: int) -> Span:
     return Span(
         Position(span.start.row + rows, span.start.column), Position(span.end.row + rows, span.end.column)
     )
-
-
-def _length(span: Span) -> tuple[int, int]:
-    return (span.end.row - span.start.row, span.end.column - span.start.column)

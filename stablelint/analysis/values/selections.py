@@ -14,7 +14,7 @@ from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.relations.centres import count_of, radius_of
 from stablelint.analysis.values.relations.pairs import meets_itself
 from stablelint.analysis.values.state import State
-from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value
+from stablelint.analysis.values.value import NONEMPTY, Attained, Kind, Value, unpacked
 from stablelint.analysis.values.views import is_opaque, stripped
 from stablelint.numerics.ranges.elementwise import ELEMENTWISE
 from stablelint.syntax.operations import CUTS, VIEWS, having
@@ -170,7 +170,7 @@ def _by_size(made: Value, state: State) -> _Selected[tuple[Assumption, ...]] | N
     count = count_of(made)
     extents = [v for n, v in made.operands.items() if n in _EXTENTS or n.startswith("more")]
     given = [count] if count is not None else extents
-    sizes = given[0].data if len(given) == 1 and given[0].kind is Kind.SEQUENCE else given
+    sizes = unpacked(given)
     numbers = [i for i, size in enumerate(sizes) if size.kind in (Kind.NUMBER, Kind.UNKNOWN, Kind.ARRAY)]
     places = [i for i in numbers if state.effective(sizes[i]).contains(0.0)]
     on = tuple(dict.fromkeys(one for i in places for one in positive_if(sizes[i])))

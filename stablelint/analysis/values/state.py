@@ -236,6 +236,12 @@ class Frame:
     idle: frozenset[int] = frozenset()  # ids of statements of whose calls nothing is to be learnt
     statement: ast.stmt | None = None
 
+    def observed(self, value: Value) -> Value:
+        """The value, shown to whoever looks for matches if this run reports."""
+        if self.reporting:
+            self.session.observe(value, self)
+        return value
+
 
 def quiet_frame(module: ModuleInfo, frame: Frame) -> Frame:
     """A frame at module level that reports nothing; what it tells is kept, and so its calls are always followed."""

@@ -121,6 +121,11 @@ class Value:
         return self.data if self.op == "const" else None
 
 
+def unpacked(values: list[Value]) -> list[Value]:
+    """Several operands, which may stand in one list or tuple: `view(2, 3)`, `view((2, 3))`."""
+    return list(values[0].data) if len(values) == 1 and values[0].kind is Kind.SEQUENCE else values
+
+
 def sized(value: Value, text: str) -> Value:
     """The value, believed to be a positive whole number where nothing speaks against it."""
     if value.belief is None and value.kind in (Kind.UNKNOWN, Kind.NUMBER) and not value.is_constant:

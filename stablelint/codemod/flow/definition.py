@@ -36,13 +36,21 @@ class Definition:
     between: tuple[ast.AST, ...]
 
 
+def origin(tree: Tree, node: ast.expr) -> ast.expr:
+    """What a name is given where one assignment is certain to give it; any other expression itself."""
+    given = definition(tree, node)
+    return node if given is None else given.value
+
+
 @remembered
-def definition(tree: Tree, reader: ast.Name) -> Definition | None:
-    """The assignment that every path to `reader` goes through last; None where none is certain to be it.
+def definition(tree: Tree, reader: ast.AST) -> Definition | None:
+    """The assignment that every path to a name goes through last; None where none is certain to be it.
 
     It stands in the reader's own suite or in one around it, of the same function and the same pass through a loop.
     """
-    if any(isinstance(link.parent, _REPEATED) for link in _within_statement(tree, reader)):
+    if not isinstance(reader, ast.Name) or any(
+        isinstance(link.parent, _REPEATED) for link in _within_statement(tree, reader)
+    ):
         return None
     function = function_of(tree, reader)
     if function is not None and reader.id in declared(function):

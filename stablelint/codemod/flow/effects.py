@@ -159,19 +159,12 @@ def evaluated_before(tree: Tree, node: ast.expr) -> list[ast.AST] | None:
 
 
 _ONLY_FIELD: dict[type[ast.AST], str] = {
-    ast.Assign: "value",
-    ast.AnnAssign: "value",
-    ast.Return: "value",
-    ast.Expr: "value",
-    ast.If: "test",
-    ast.For: "iter",
-    ast.AsyncFor: "iter",
-    ast.Assert: "test",
+    **dict.fromkeys((ast.Assign, ast.AnnAssign, ast.Return, ast.Expr), "value"),
+    **dict.fromkeys((ast.If, ast.Assert), "test"),
+    **dict.fromkeys((ast.For, ast.AsyncFor), "iter"),
     ast.Raise: "exc",
     ast.Match: "subject",
 }
-
-
 _REPEATED = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension)
 
 

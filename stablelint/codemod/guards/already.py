@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from stablelint.analysis.evidence import vocabulary as words
-from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of
+from stablelint.codemod.flow.definition import Function, bound_in, definition, function_of, origin
 from stablelint.codemod.flow.nodes import loads, power_of, viewed
 from stablelint.codemod.guards.bound import QUOTIENTS, applied, operand_of_guard, role_of
 from stablelint.codemod.templates.clamps import factors, given_bounds, number
@@ -34,8 +34,7 @@ _ENDS = ("item", "tolist", "detach", "data")
 def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """Raise Withheld where a lower bound is proposed for what a clamp makes, an offset for what has one, or either for a
     cosine, or its root, that divides: next to a pole the quotient is of no ordinary size."""
-    given = definition(tree, node) if isinstance(node, ast.Name) else None
-    value = viewed(node if given is None else given.value)
+    value = viewed(origin(tree, node))
     side = "max" if ".clamp(max=" in proposal.template else "min"
     is_bound = any(one in proposal.template for one in (".clamp_min(", ".clamp(max=", ".masked_fill("))
     result = applied(tree, node, "sqrt", "exp")

@@ -19,6 +19,7 @@ from stablelint.codemod.flow.definition import (
     first_under_test,
     function_of,
     in_loop,
+    origin,
 )
 from stablelint.codemod.flow.effects import is_cheap
 from stablelint.codemod.flow.nodes import is_product, loads, power_of, root_name, title, viewed
@@ -87,7 +88,7 @@ def of_count(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         is_size = words.names_a_length(called) or words.names_an_extent(called)
         is_positive = bounded != proposal and is_size and not is_one
         return (by_name(bounded, node, "positive") if is_positive else proposal), node
-    named = definition(tree, summed) if isinstance(summed, ast.Name) else None
+    named = definition(tree, summed)
     is_share = not is_one and named is not None and _is_masked_share(named.value)
     return (bounded if is_share else proposal), node
 
@@ -97,7 +98,7 @@ def _is_count(tree: Tree, node: ast.expr) -> bool:
     summed = None if _is_sum_of_counts(node) else _summed(tree, node)
     if summed is None:
         return _is_sum_of_counts(node)
-    named = definition(tree, summed) if isinstance(summed, ast.Name) else None
+    named = definition(tree, summed)
     made_of = "" if named is None else ast.unparse(named.value)
     is_mask = words.names_a_mask(last_name(summed)) and not words.names_a_soft_value(
         last_name(summed) + made_of
@@ -152,8 +153,7 @@ def of_view(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, a
 
 def _summed(tree: Tree, node: ast.expr) -> ast.expr | None:
     """What a sum, or the sum that a name stands for, is taken of, without the views, casts and parts that are summed."""
-    given = definition(tree, node) if isinstance(node, ast.Name) else None
-    total = viewed(node if given is None else given.value)
+    total = viewed(origin(tree, node))
     if not isinstance(total, ast.Call) or last_name(total.func) != "sum":
         return None
     inner: ast.expr = total
@@ -282,7 +282,7 @@ def behind_definition(tree: Tree, proposal: Proposal, node: ast.expr, value: ast
 
 def apart(tree: Tree, proposal: Proposal, node: ast.expr) -> Proposal | None:
     """As `behind_definition`, where `node` is the only reader of a local name that is given once."""
-    given, function = definition(tree, node) if isinstance(node, ast.Name) else None, function_of(tree, node)
+    given, function = definition(tree, node), function_of(tree, node)
     whole = any(one.span == proposal.span for one in proposal.bindings.values())
     if given is None or function is None or not whole or given.name in declared(function):
         return None

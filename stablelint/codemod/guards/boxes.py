@@ -33,8 +33,7 @@ def scaled_extent(tree: Tree, exponent: ast.expr, exponentials: Sequence[ast.exp
 
 
 def _made(tree: Tree, exponent: ast.expr) -> ast.expr:
-    named = viewed(exponent)
-    given = definition(tree, named) if isinstance(named, ast.Name) else None
+    given = definition(tree, viewed(exponent))
     return exponent if given is None else given.value
 
 

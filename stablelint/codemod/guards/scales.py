@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from stablelint.analysis.evidence import vocabulary as words
-from stablelint.codemod.flow.definition import binds, definition, function_of, scope_of
+from stablelint.codemod.flow.definition import binds, definition, function_of, origin, scope_of
 from stablelint.codemod.flow.nodes import (
     VIEWS,
     calls,
@@ -120,8 +120,7 @@ def of_scale(tree: Tree, proposal: Proposal, node: ast.expr) -> tuple[Proposal, 
         return None
     if proposal.template == widest(operand):
         inner = of_logarithm(node)
-        given = definition(tree, inner) if isinstance(inner, ast.Name) else None
-        kept = _kept_logarithm(tree, inner if given is None else given.value)
+        kept = _kept_logarithm(tree, origin(tree, inner))
         if kept is not None:
             raise Withheld(f"`{kept}` is a logarithm, whose exponential is what it was taken of")
         is_shown = makes_scale(tree, node)
@@ -194,8 +193,7 @@ def _is_negative(node: ast.expr) -> bool:
 
 def _author_sides(tree: Tree, node: ast.expr, depth: int = 8) -> Iterator[str]:
     """The sides on which a value, or what it is a view or a part of, was bounded where it got its name, or before."""
-    given = definition(tree, node) if isinstance(node, ast.Name) else None
-    value = viewed(node if given is None else given.value)
+    value = viewed(origin(tree, node))
     bounds = given_bounds(value)
     inner: ast.expr | None = value if isinstance(value, ast.Name) else None
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
@@ -212,7 +210,7 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
 
     What is divided is rounded, and no smaller for it: by anything near 0 its rounding is what is left.
     """
-    given = definition(tree, node) if isinstance(node, ast.Name) else None
+    given = definition(tree, node)
     value = node if given is None else given.value
     spread = whole(_radicand(whole(value)) or value)
     if not _is_spread(spread):
@@ -229,10 +227,7 @@ def _divided_by(tree: Tree, node: ast.expr) -> ast.expr | None:
 
 def _is_part_of_deviation(tree: Tree, node: ast.expr) -> bool:
     """Whether a difference is divided by a part of a deviation or variance: `(x[:, i] - mean[i]) / std[i]`."""
-    named = whole(node)
-    given = (
-        definition(tree, named) if isinstance(node, ast.Subscript) and isinstance(named, ast.Name) else None
-    )
+    given = definition(tree, whole(node)) if isinstance(node, ast.Subscript) else None
     return given is not None and _is_spread(whole(given.value)) and _is_of_difference(tree, node)
 
 
@@ -256,8 +251,7 @@ def _dividend(tree: Tree, divisor: ast.AST) -> ast.expr | None:
 def _is_factor(tree: Tree, divisor: ast.AST) -> bool:
     """Whether a number, or another deviation, is divided, as to scale by that: a factor of 1 leaves things as they are."""
     dividend = _dividend(tree, divisor)
-    given = definition(tree, dividend) if isinstance(dividend, ast.Name) else None
-    value = dividend if given is None else given.value
+    value = None if dividend is None else origin(tree, dividend)
     return value is not None and (number(value) is not None or _is_spread(value))
 
 
@@ -272,9 +266,7 @@ def _is_of_difference(tree: Tree, divisor: ast.AST) -> bool:
         ]
     else:  # its root, or what is cast
         return isinstance(above, ast.Attribute | ast.Call) and _is_of_difference(tree, above)
-    made = (definition(tree, one) if isinstance(one, ast.Name) else None for one in parts)
-    values = [one if given is None else given.value for one, given in zip(parts, made, strict=True)]
-    return any(isinstance(one, ast.Sub) for value in values for one in ast.walk(value))
+    return any(isinstance(one, ast.Sub) for part in parts for one in ast.walk(origin(tree, part)))
 
 
 def _is_spread(node: ast.expr) -> bool:
@@ -472,8 +464,7 @@ def _is_bounded_below(tree: Tree, node: ast.expr) -> bool:
 
 def exponent_of(tree: Tree, node: ast.expr) -> ast.expr | None:
     """The exponent, still without a lower bound, of an exponential, or of the root of one, by name or not."""
-    given = definition(tree, node) if isinstance(node, ast.Name) else None
-    value = viewed(node if given is None else given.value)
+    value = viewed(origin(tree, node))
     radicand = _radicand(value)
     if radicand is not None:
         return exponent_of(tree, radicand)
@@ -585,7 +576,7 @@ def _grows(tree: Tree, node: ast.expr) -> bool:
 def _scales_noise(tree: Tree, node: ast.expr) -> bool:
     above = tree.link(node).parent
     factors = list(ast.iter_child_nodes(above)) if is_product(above) else []
-    made = (definition(tree, one) if isinstance(one, ast.Name) else None for one in factors)
+    made = (definition(tree, one) for one in factors)
     drawn = (*factors, *(one.value for one in made if one is not None))
     return any(isinstance(one, ast.expr) and _is_noise(one) for one in drawn)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import dropwhile
 from typing import TypeGuard
 
-from stablelint.codemod.flow.definition import definition, function_of
+from stablelint.codemod.flow.definition import definition, function_of, origin
 from stablelint.codemod.flow.nodes import (
     calls,
     is_number,
@@ -433,8 +433,7 @@ def _rows(tree: Tree, call: ast.Call) -> tuple[ast.expr, list[ast.expr]]:
     operands = [getattr(call.func, "value", call), *call.args][root_name(call.func) == "torch" :]
     rows, *along = operands or [call]
     along += [each.value for each in call.keywords if each.arg in ("dim", "axis")]
-    given = definition(tree, rows) if isinstance(rows, ast.Name) else None
-    return rows if given is None else given.value, along
+    return origin(tree, rows), along
 
 
 def check_cast_back(tree: Tree, proposal: Proposal, node: ast.expr) -> None:

@@ -112,7 +112,7 @@ def check_taken_alone(tree: Tree, takers: Sequence[Span]) -> None:
     places = [range(tree.start(one), tree.end(one)) for one in calls]
     for call in calls:
         taken = viewed(call.args[0])
-        given = definition(tree, taken) if isinstance(taken, ast.Name) else None
+        given = definition(tree, taken)
         model = taken if given is None else given.value
         if isinstance(model, ast.Call):
             calls_alike = _calls_of(tree.module, {ast.unparse(model.func)})

@@ -92,7 +92,7 @@ def without_second(tree: Tree, expression: ast.expr, operands: Mapping[str, Oper
                 name in operands and node is not expression and _LOWER in _NAMES.get(attr, ())
             ):
                 operand = operands[name]
-                made = definition(tree, operand.node) if isinstance(operand.node, ast.Name) else None
+                made = None if operand.node is None else definition(tree, operand.node)
                 value = operand.tree if made is None else made.value
                 return inner if _LOWER in (given_bounds(value) or ()) else None
         return None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.values.indexing import parts_of
-from stablelint.analysis.values.value import NUMERIC, Kind, Value
+from stablelint.analysis.values.value import NUMERIC, Kind, Value, unpacked
 from stablelint.records import dataclass
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
@@ -188,9 +188,7 @@ def _without(given: Shape, dim: int | None, instead: tuple[Dim, ...] = ()) -> Sh
 
 def _written(value: Value, first: int) -> Shape:
     """The sizes that a call writes out: `view(-1, 1)`, `zeros((3, 4))`."""
-    sizes = [v for n, v in value.operands.items() if n in ("size", "shape") or n.startswith("more")]
-    if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
-        sizes = list(sizes[0].data)
+    sizes = unpacked([v for n, v in value.operands.items() if n in ("size", "shape") or n.startswith("more")])
     if not sizes or any(v.kind is not Kind.NUMBER for v in sizes[first:]):
         return UNKNOWN
     numbers = [_number(v) for v in sizes]

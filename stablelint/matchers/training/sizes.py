@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stablelint.analysis.interpret.operations.layers import Layer
 from stablelint.analysis.matching.sites import text_at
+from stablelint.analysis.values.value import unpacked
 from stablelint.analysis.values.views import stripped
 from stablelint.matchers.common import (
     Kind,
@@ -196,9 +197,7 @@ def view_for_transpose(review: Review, rule: Rule) -> Sites:
     shapes = Shapes()
     for pair in observed(review, "view"):
         value, tensor = pair[0], pair[0].first
-        sizes = [v for name, v in value.operands.items() if name != "input"]
-        if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE:
-            sizes = list(sizes[0].data)
+        sizes = unpacked([v for name, v in value.operands.items() if name != "input"])
         if tensor is None or len(sizes) < 2 or tensor.op in _LENGTHENED or stripped(tensor).op in _COUNTED:
             continue
         if (places := _places_of_numbers(sizes, shapes.of(tensor))) is not None:

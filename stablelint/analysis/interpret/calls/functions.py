@@ -183,10 +183,7 @@ def apply_operation(op: str, operands: dict[str, Value], node: ast.Call, frame: 
     asked = operands.get("requires_grad") if op != "requires_grad_" else None
     if asked is not None and asked.constant() is not False:
         plain = {name: v for name, v in operands.items() if v is not asked}
-        made = trainable(apply_operation(op, plain, node, frame), frame)
-        if frame.reporting:
-            frame.session.observe(made, frame)
-        return made
+        return frame.observed(trainable(apply_operation(op, plain, node, frame), frame))
     gradient, out = frame.state.gradient, operands.pop("out", None)
     # What is written into `out=` has no gradient: torch refuses operands that ask for one.
     frame.state.gradient = gradient and (out is None or _may_be_none(out))

@@ -21,6 +21,7 @@ from stablelint.syntax import operations
 
 # Methods that take out of a container.
 _TAKING = frozenset("pop popitem popleft remove discard clear".split())
+_OF_NUMBERS = frozenset("item float log exp sqrt clamp to sum mean".split())
 REFILLING = _TAKING | {"update", "setdefault"}
 
 
@@ -149,17 +150,7 @@ def _is_tensor_call(receiver: Value, attr: str, positional: list[Value], node: a
     if receiver.kind is Kind.ARRAY:
         return arrays.is_method(attr)
     if receiver.kind is Kind.NUMBER:
-        return receiver.op != "const" and attr in (
-            "item",
-            "float",
-            "log",
-            "exp",
-            "sqrt",
-            "clamp",
-            "to",
-            "sum",
-            "mean",
-        )
+        return receiver.op != "const" and attr in _OF_NUMBERS
     if receiver.kind is not Kind.UNKNOWN or receiver.op in ("list_of", "shape", "text"):
         return False
     if any(v.kind is Kind.STRING for v in positional):

@@ -42,8 +42,7 @@ def opaque(
                 own = op.startswith("method.") and name == "input"
                 exposed(given.key, "" if own else handed(given, op), frame)
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
-    if frame.reporting:
-        frame.session.observe(value, frame)
+    frame.observed(value)
     return _asked_again(value, frame) if key in tested(frame) else value
 
 

@@ -12,12 +12,8 @@ from stablelint.analysis.values.value import Kind
 from stablelint.syntax.names import dotted, last_name, names_layer
 
 _DEPTH = 8
-_KEEPING = sys.stdlib_module_names | {
-    "type",
-    "typing_extensions",
-    "attr",
-    "attrs",
-}  # whose decorators keep methods
+# Whose decorators keep methods.
+_KEEPING = sys.stdlib_module_names | {"type", "typing_extensions", "attr", "attrs"}
 _HOOKS = frozenset({"__new__", "__init_subclass__"})
 _KNOWN_ROOTS = sys.stdlib_module_names | {"torch", "object", "dict", "list", "tuple", "Exception"}
 

@@ -187,8 +187,7 @@ def _number(name: str, first: Value, node: ast.Call, frame: Frame) -> Value:
     value = Value(
         "item", key, Kind.NUMBER, operands, interval, zero, first.ends, node=node, module=frame.module
     )
-    if frame.reporting:
-        frame.session.observe(value, frame)
+    frame.observed(value)
     if name == "float":
         return of_any(value, [first])
     settings = (

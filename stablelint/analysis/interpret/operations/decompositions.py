@@ -28,6 +28,4 @@ def part_at(whole: Value, index: int, node: ast.AST, frame: Frame) -> Value | No
     )  # fmt: skip
     if part.op == "singular_values":
         part.interval, part.zero = NONNEGATIVE, Attained.COINCIDENCE
-    if frame.reporting:
-        frame.session.observe(part, frame)
-    return part
+    return frame.observed(part)

@@ -47,9 +47,7 @@ def make_distribution(
     value = Value(
         f"torch.distributions.{name}", key, Kind.UNKNOWN, operands, node=node, module=frame.module, name=name
     )
-    if frame.reporting:
-        frame.session.observe(value, frame)
-    return value
+    return frame.observed(value)
 
 
 def attribute(base: Value, attr: str, node: ast.AST, frame: Frame) -> Value | None:

@@ -307,9 +307,7 @@ def _applied(
             "layer_output", frame.graph.fresh(), Kind.TENSOR, {**operands, "layer": target}, node=node,
             module=frame.module, name=target.name,
         )  # fmt: skip
-        if frame.reporting:
-            frame.session.observe(given, frame)
-        return given
+        return frame.observed(given)
     if layer.operation in ("linear_module", "norm_module"):
         return apply(layer.operation, {**operands, "layer": target}, node, frame)
     operation, made = operations.canonical(layer.operation), operations.module(layer.qualified)

@@ -18,7 +18,7 @@ from stablelint.analysis.values.paths import Assumption
 from stablelint.analysis.values.selections import FILLED, can_be_empty
 from stablelint.analysis.values.state import Frame
 from stablelint.analysis.values.transfer import held_in, is_complex
-from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any
+from stablelint.analysis.values.value import Attained, Belief, Kind, Value, believed, join, of_any, unpacked
 from stablelint.numerics.interval import AT_LEAST_ONE, COUNT, Interval
 from stablelint.syntax.names import called_name
 from stablelint.syntax.operations import having
@@ -141,8 +141,7 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
         "tensor", frame.graph.key("tensor", dtype, data.key), Kind.TENSOR, {"data": data}, interval, zero,
         min(p.ends for p in parts), dtype, node, frame.module,
     )  # fmt: skip
-    if frame.reporting:
-        frame.session.observe(value, frame)
+    frame.observed(value)
     of_unknown = "dtype" in operands and dtype is None
     return _held(of_any(value, parts)) if of_unknown else of_any(value, parts)
 
@@ -150,9 +149,7 @@ def _tensor(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) ->
 def _joined(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`cat`, `stack`: elements of all the tensors; shown to matchers."""
     value = _join_of(op, operands, node, frame)
-    if value is not None and frame.reporting:
-        frame.session.observe(value, frame)
-    return value
+    return None if value is None else frame.observed(value)
 
 
 def _join_of(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -312,9 +309,7 @@ def _parameter(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame)
         "parameter", frame.graph.fresh(), Kind.TENSOR, operands, zero=Attained.COINCIDENCE,
         ends=Attained.COINCIDENCE, node=node, module=frame.module,
     )  # fmt: skip
-    if frame.reporting:
-        frame.session.observe(value, frame)
-    return value
+    return frame.observed(value)
 
 
 def _trained(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -324,9 +319,7 @@ def _trained(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
         return None
     value = replace(trainable(operands["input"], frame), node=node)
     trained([operands["input"]], frame)
-    if frame.reporting:
-        frame.session.observe(value, frame)
-    return value
+    return frame.observed(value)
 
 
 def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
@@ -341,16 +334,12 @@ def _uniform(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -
         "uniform_", frame.graph.fresh(), Kind.TENSOR, operands, interval, zero,
         Attained.EXACT, dtype, node, frame.module,
     )  # fmt: skip
-    if frame.reporting:
-        frame.session.observe(value, frame)
-    return value
+    return frame.observed(value)
 
 
 def _grids(op: str, operands: dict[str, Value], node: ast.AST, frame: Frame) -> Value | None:
     """`meshgrid(a, b)`: each of them, repeated along the others."""
-    given = [v for name, v in operands.items() if name == "tensors" or name.startswith("more")]
-    if len(given) == 1 and given[0].kind is Kind.SEQUENCE:
-        given = list(given[0].data)
+    given = unpacked([v for name, v in operands.items() if name == "tensors" or name.startswith("more")])
     tensors = len(given) > 1 and all(v.kind in (Kind.TENSOR, Kind.UNKNOWN) for v in given)
     grids = [apply("expand", {"input": one}, node, frame) for one in given]
     return frame.graph.sequence(grids, node) if tensors else None

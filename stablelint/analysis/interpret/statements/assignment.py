@@ -247,8 +247,7 @@ def _overwritten(base: Value, index: Value, value: Value, node: ast.AST, frame: 
         "overwritten", frame.graph.fresh(), base.kind, {"input": base, "value": value}, interval, zero, ends, base.dtype,
         node, frame.module, index,
     )  # fmt: skip
-    if frame.reporting:
-        frame.session.observe(made, frame)
+    frame.observed(made)
     if base.op in ("empty", "empty_like") and value.interval != TOP:
         filled = Assumption(f"{base.name or 'what is written into'} is written everywhere")
         known, on = believed(value), value.belief.on if value.belief is not None else ()

@@ -11,7 +11,7 @@ from stablelint.analysis.values.families import HANDED_OVER
 from stablelint.analysis.values.relations.pairs import is_displacement, is_of_all_pairs
 from stablelint.analysis.values.relations.vanishing import is_masked_difference
 from stablelint.analysis.values.sorts import is_integral
-from stablelint.analysis.values.value import Kind, Value, believed
+from stablelint.analysis.values.value import Kind, Value, believed, unpacked
 from stablelint.analysis.values.views import behind, stripped
 from stablelint.catalog.predicates import Predicate
 from stablelint.numerics.interval import TOP, Interval
@@ -24,11 +24,11 @@ _TOTALS = having("total") & {"sum"}
 _EXTREMES = having("extreme")
 _MEASURES = having("total", "norm", "extreme")
 _OF_MEASURES = frozenset("add sub mul abs".split())
-_LINEAR_IN_EACH = frozenset("add sub mul div neg".split()) | VIEWS
+_LINEAR_IN_EACH = having("linear") | VIEWS
 _ROUNDED = having("saturate", "exponential", "wave", "row") - {
     "clamp"
 }  # results that few numbers have for operands
-_UNIFORM = frozenset({"rand", "rand_like"})
+_UNIFORM = having("draw") & having("floating") & having("exact")
 _COARSE = 0.5  # of the spacing of the numbers near 1
 _THROUGH = VIEWS | {"part"}
 
@@ -98,7 +98,7 @@ def _is_matrix(value: Value, keeping: frozenset[str], depth: int = 12) -> bool:
     if value.op in ("view", "reshape"):
         if value.node is None or any(isinstance(one, ast.Starred) for one in ast.walk(value.node)):
             return False
-        named = sizes[0].data if len(sizes) == 1 and sizes[0].kind is Kind.SEQUENCE else sizes
+        named = unpacked(sizes)
         return len(named) == 2 and all(one.kind in (Kind.NUMBER, Kind.UNKNOWN) for one in named)
     if value.op == "phi":
         return bool(depth) and all(_is_matrix(one, keeping, depth - 1) for one in value.operands.values())
