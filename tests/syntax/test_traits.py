@@ -1,5 +1,6 @@
 """What the table says of operations, held against torch."""
 
+import operator
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -156,6 +157,16 @@ def test_elements_are_those_of_the_operand(name: str) -> None:
         pytest.skip("no GPU")
     for one in tensors(result(name)):
         assert not one.is_floating_point() or torch.isin(one.cpu(), X).all()
+
+
+@every("scale")
+def test_a_scale_follows_its_operand(name: str) -> None:
+    torch.testing.assert_close(result(name, 2 * X), 2 * result(name))
+
+
+@every("arithmetic")
+def test_arithmetic_is_that_of_an_operator(name: str) -> None:
+    assert torch.equal(result(name), getattr(operator, {"div": "truediv"}.get(name, name))(X, GIVEN["other"]))
 
 
 @every("cast")

@@ -28,6 +28,7 @@ _REPLACING = having("replace")
 _BOUNDING = having("bound") | {"clamp"}
 _COMPUTED = having("elementwise", "cast")
 GROUPED = having("scatter")
+_SCALING = having("scale")
 _ELEMENTWISE = VIEWS | frozenset({"log", "pow", "sqrt", "neg", "div"})
 _ROWS = frozenset({"softmax", "log_softmax"})
 _TESTS = CONDITIONS | FINITE_TESTS
@@ -253,7 +254,7 @@ def is_gathered(site: Obligation, observed: Iterable[tuple[Value, object]]) -> b
             if stripped(value.operands["index"]).key not in indices:
                 return False
             read = True
-        elif value.op in VIEWS or value.op in _ELEMENTWISE or value.op in ("mul", "div", "neg"):
+        elif value.op in VIEWS or value.op in _ELEMENTWISE or value.op in _SCALING:
             made.add(value.key)
         else:
             return False

@@ -35,6 +35,7 @@ FILLED = "filled"  # the operand that a tensor of one number has as many element
 _TENSORS = (Kind.TENSOR, Kind.UNKNOWN, Kind.ARRAY)
 _INTO = having("into").difference(ELEMENTWISE)
 _LOSSES = having("loss")
+_COMPARING = having("compare")
 _OF_CLASSES = having("of-classes")
 _INDEXING = frozenset({"index", "index_select", "masked_select"})
 _LISTS = frozenset({"nonzero", "list_of"})
@@ -312,7 +313,7 @@ def _tests_itself(selection: Value) -> bool:
         return False
     own = stripped(selection.first)  # narrowed by the test, and so with a key of its own
     same = (v for v in map(stripped, mask.operands.values()) if v.op == own.op and v.node is own.node)
-    return mask.op in ("gt", "ge", "lt", "le", "eq", "ne") and any(same)
+    return mask.op in _COMPARING and any(same)
 
 
 def _may_pick_nothing(places: Value, state: Shown) -> bool:

@@ -81,7 +81,7 @@ def check_unguarded(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
 
 def _is_set_to_zero(tree: Tree, node: ast.expr) -> bool:
     """Whether a name is given 0, or is a parameter whose default is that."""
-    given, function = definition(tree, node) if isinstance(node, ast.Name) else None, function_of(tree, node)
+    given, function = definition(tree, node), function_of(tree, node)
     defaults = defaults_of(function) if function is not None and given is None else ()
     values = (
         [value for one, value in defaults if one.arg == last_name(node)] if given is None else [given.value]

@@ -178,34 +178,27 @@ _RESULTS = {
 
 def name_for(tree: ast.expr) -> str:
     """A name that says what the value is: ``x.sum()`` gives ``x_sum``, ``a - b`` gives ``difference``."""
-    if isinstance(tree, ast.BinOp):
-        if isinstance(tree.op, ast.Pow) and isinstance(tree.right, ast.Constant) and tree.right.value == 2:
+    match tree:
+        case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=2)):
             return "squares"
-        if (
-            isinstance(tree.op, ast.Sub)
-            and isinstance(tree.left, ast.BinOp)
-            and isinstance(tree.left.op, ast.Add)
-        ):
+        case ast.BinOp(left=ast.BinOp(op=ast.Add()), op=ast.Sub()):
             return "total"
-        extent = _extent_of(_last_name(tree.left), _last_name(tree.right))
-        if isinstance(tree.op, ast.Sub) and extent:
-            return extent
-        return _RESULTS.get(type(tree.op).__name__.lower(), "value")
-    if isinstance(tree, ast.Compare):
-        return "matches" if isinstance(tree.ops[0], ast.Eq) else "mask"
-    if isinstance(tree, ast.Await | ast.Starred | ast.UnaryOp):
-        inner = tree.operand if isinstance(tree, ast.UnaryOp) else tree.value
-        return name_for(inner)
-    if isinstance(tree, ast.Subscript):
-        base = _last_name(tree.value)
-        if isinstance(tree.slice, ast.Compare | ast.UnaryOp) or (
-            base and isinstance(tree.slice, ast.Name | ast.Attribute | ast.Call)
-        ):
-            return "selected"
-        kind = "part" if any(isinstance(one, ast.Slice) for one in ast.walk(tree.slice)) else "item"
-        return f"{base}_{kind}" if base else name_for(tree.value)
-    if isinstance(tree, ast.Attribute):
-        return tree.attr.strip("_") or "value"
+        case ast.BinOp(left=left, op=operator, right=right):
+            extent = _extent_of(_last_name(left), _last_name(right)) if isinstance(operator, ast.Sub) else ""
+            return extent or _RESULTS.get(type(operator).__name__.lower(), "value")
+        case ast.Compare(ops=ops):
+            return "matches" if isinstance(ops[0], ast.Eq) else "mask"
+        case ast.UnaryOp(operand=inner) | ast.Await(value=inner) | ast.Starred(value=inner):
+            return name_for(inner)
+        case ast.Subscript(value=value, slice=index):
+            base = _last_name(value)
+            names_some = isinstance(index, ast.Name | ast.Attribute | ast.Call) and base
+            if names_some or isinstance(index, ast.Compare | ast.UnaryOp):
+                return "selected"
+            kind = "part" if any(isinstance(one, ast.Slice) for one in ast.walk(index)) else "item"
+            return f"{base}_{kind}" if base else name_for(value)
+        case ast.Attribute(attr=attr):
+            return attr.strip("_") or "value"
     return _name_of_call(tree) if isinstance(tree, ast.Call) else "value"
 
 

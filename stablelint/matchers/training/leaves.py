@@ -37,7 +37,7 @@ _TOTALS = ("mean", "sum", "dot")
 _MADE = "Parameter"
 _ASKING = ("Variable", "requires_grad_", "requires_grad")
 _LEAVES = "|".join((*_ASKING, _MADE))
-_ARITHMETIC = frozenset("add sub mul div neg phi".split())
+_ARITHMETIC = having("arithmetic", "scale") | {"phi"}
 # Made without the numbers of what they are given.
 _UNTOUCHED = having("draw", "blank", "filled", "grid", "size")
 

@@ -65,6 +65,8 @@ TRAITS: Mapping[str, str] = MappingProxyType(
         "finite-test": "tests for NaN and infinity",
         "commute": "operands may change places",
         "linear": "a straight line, where all operands but one are numbers",
+        "scale": "a multiple of one operand, where the others are numbers",
+        "arithmetic": "the sum, difference, product or quotient of two operands",
         "bound": "an end is put to the operand",
         "raise": "a lower end is put to the operand",
         "rectify": "what is negative becomes 0",

@@ -19,13 +19,13 @@ square          input                     torch.square .square +keep-sort +saves
 reciprocal      input                     torch.reciprocal .reciprocal +singular +floating +saves-result +widened
 pow             input,exponent            torch.pow .pow torch.float_power .float_power +keep-sort +saves-operand +promote +widened +of-arrays +grow
 abs             input                     torch.abs torch.absolute .abs .absolute +keep-sort +saves-operand +real-part +of-arrays
-neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear
+neg             input                     torch.neg torch.negative .neg .negative +keep-sort +linear +scale
 sign            input                     torch.sign torch.sgn .sign .sgn +keep-sort
-add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +of-arrays +grow
-sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +of-arrays +grow
+add             input,other,alpha         torch.add .add +commute +keep-sort +promote +linear +arithmetic +of-arrays +grow
+sub             input,other,alpha         torch.sub torch.subtract .sub .subtract +keep-sort +promote +linear +arithmetic +of-arrays +grow
 rsub            input,other,alpha         torch.rsub .rsub +keep-sort +linear +promote +grow
-mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +of-arrays +grow
-div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +of-arrays
+mul             input,other               torch.mul torch.multiply .mul .multiply +commute +keep-sort +promote +linear +arithmetic +scale +of-arrays +grow
+div             input,other,rounding_mode torch.div torch.divide torch.true_divide .div .divide .true_divide +floating +promote +linear +arithmetic +scale +of-arrays
 floor_divide    input,other               torch.floor_divide .floor_divide +promote +keep-sort
 remainder       input,other               torch.remainder .remainder +promote +keep-sort
 fmod            input,other               torch.fmod .fmod +promote +keep-sort

@@ -14,7 +14,7 @@ from stablelint.syntax.operations import having
 
 _SUMS = frozenset({"add", "sub"})
 _REDUCTIONS = having("total") | {"neg"}
-_FACTORS = frozenset({"mul", "div", "neg"})
+_FACTORS = having("scale")
 _YIELDED = having("layer") | {"argument", "item", "unknown", "part"}
 _DEPTH = 8
 

@@ -12,7 +12,7 @@ _SUMS = having("total", "product", "scatter", "mean-pool") | {"cumsum"}
 _LIFTS = frozenset("add clamp mul div phi".split())
 # A part of them (an index) is another quantity, and no share.
 _PRODUCTS = frozenset("mul phi where masked_fill".split())
-_SCALES = frozenset({"mul", "div", "neg"})
+_SCALES = having("scale")
 _FACTORS = 8
 
 

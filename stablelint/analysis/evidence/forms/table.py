@@ -29,7 +29,7 @@ from stablelint.numerics.interval import TOP
 from stablelint.records import dataclass
 from stablelint.syntax.operations import having
 
-COMPUTED = having("product") | {"sum", "mul", "div", "sub", "add"}  # sums, products and quotients
+COMPUTED = having("product", "arithmetic") | {"sum"}  # sums, products and quotients
 _LENGTH = 8  # operations looked through
 _Shows = Callable[[Subject], bool]
 

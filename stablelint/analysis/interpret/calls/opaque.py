@@ -42,7 +42,8 @@ def opaque(
                 own = op.startswith("method.") and name == "input"
                 exposed(given.key, "" if own else handed(given, op), frame)
     value = Value(op, key, kind, operands, node=node, module=frame.module, name=op.rpartition(".")[2])
-    frame.observed(value)
+    if frame.reporting:
+        frame.session.observe(value, frame)
     return _asked_again(value, frame) if key in tested(frame) else value
 
 

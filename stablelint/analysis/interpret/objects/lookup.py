@@ -37,22 +37,9 @@ from stablelint.syntax import operations
 from stablelint.syntax.names import normalise, spelled
 
 _CONSTANTS = {
-    "math.pi": math.pi,
-    "math.e": math.e,
-    "math.tau": math.tau,
-    "math.inf": math.inf,
-    "math.nan": math.nan,
-    "torch.inf": math.inf,
-    "torch.nan": math.nan,
-    "torch.pi": math.pi,
-    "torch.e": math.e,
-    "numpy.pi": math.pi,
-    "numpy.inf": math.inf,
-    "numpy.nan": math.nan,
-    "numpy.Inf": math.inf,
-    "numpy.NaN": math.nan,
-    "numpy.e": math.e,
-}
+    **{f"{home}.{name}": getattr(math, name) for home in ("math", "numpy", "torch") for name in ("pi", "e", "inf", "nan")},
+    "math.tau": math.tau, "numpy.Inf": math.inf, "numpy.NaN": math.nan,
+}  # fmt: skip
 _DTYPES = {
     "float16": "float16", "half": "float16", "bfloat16": "bfloat16", "float32": "float32", "float": "float32",
     "float64": "float64", "double": "float64", "bool": "bool", "int64": "int64", "long": "int64", "int32": "int32",

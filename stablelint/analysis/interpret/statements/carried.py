@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from stablelint.records import dataclass
 from stablelint.syntax.walk import descendants
-from stablelint.syntax.writes import WRITING, written_name
+from stablelint.syntax.writes import names_written
 
 _LEAVING = (ast.Break, ast.Continue, ast.Return, ast.Raise)
 
@@ -54,19 +54,22 @@ def _writes(statement: ast.stmt, under: tuple[str, ...]) -> Iterator[tuple[_Writ
     if isinstance(statement, ast.Assign | ast.AnnAssign | ast.AugAssign):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         adds = isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
-        value = _reads([statement.value] if statement.value is not None else [])
-        yield _Write(_stored(targets) | _changed_in_place([statement]), value, adds), under
+        value = _reads(_all([statement.value] if statement.value is not None else []))
+        names = _standing(_all(targets), ast.Store) | names_written(descendants(statement))
+        yield _Write(names, value, adds), under
         return
     bodies = list(_bodies(statement))
-    if not bodies:
-        yield _Write(_stored([statement]) | _changed_in_place([statement]), _reads([statement])), under
-        return
-    heads = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
-    tests = _reads(heads)
-    yield _Write(_stored(heads) | _changed_in_place(heads), tests), under
+    found = _all(_heads(statement)) if bodies else descendants(statement)
+    tests = _reads(found)
+    yield _Write(_standing(found, ast.Store) | names_written(found), tests), under
     for body in bodies:
         for inner in body:
             yield from _writes(inner, (*under, *tests))
+
+
+def _heads(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement is made of but for the statements within it."""
+    return [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
 
 
 def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
@@ -102,14 +105,18 @@ def _leaves_early(body: list[ast.stmt], varying: set[str]) -> bool:
 def _may_call_later(body: list[ast.stmt], varying: set[str]) -> bool:
     """Whether a call is made, or does what it does, by what earlier turns leave."""
     nested = (pair for statement in body for pair in _nested(statement, ()))
-    calls = ((call, tests) for inner, tests in nested for call in _all([inner]) if isinstance(call, ast.Call))
-    return any(varying.intersection(tests) or varying.intersection(_reads([call])) for call, tests in calls)
+    calls = (
+        (call, tests) for inner, tests in nested for call in descendants(inner) if isinstance(call, ast.Call)
+    )
+    return any(
+        varying.intersection(tests) or varying.intersection(_reads(descendants(call)))
+        for call, tests in calls
+    )
 
 
 def _nested(statement: ast.stmt, under: tuple[str, ...]) -> Iterator[tuple[ast.stmt, tuple[str, ...]]]:
     yield statement, under
-    heads = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
-    tests = _reads(heads)
+    tests = _reads(_all(_heads(statement)))
     for body in _bodies(statement):
         for inner in body:
             yield from _nested(inner, (*under, *tests))
@@ -119,46 +126,39 @@ def _expose(body: list[ast.stmt], done: set[str], exposed: set[str]) -> None:
     """Adds what a body reads and has not certainly assigned before; `done` grows by what it certainly assigns."""
     for statement in body:
         if isinstance(statement, ast.With | ast.AsyncWith):
-            exposed |= _reads(statement.items) - done
-            done |= _stored(statement.items)
+            found = _all(statement.items)
+            exposed |= _reads(found) - done
+            done |= _standing(found, ast.Store)
             _expose(statement.body, done, exposed)
         elif isinstance(statement, ast.If):
-            exposed |= _reads([statement.test]) - done
+            exposed |= _reads(descendants(statement.test)) - done
             ways = [set(done), set(done)]
             for way, branch in zip(ways, (statement.body, statement.orelse), strict=True):
                 _expose(branch, way, exposed)
             done |= ways[0] & ways[1]
         else:
-            exposed |= _reads([statement]) - done
+            exposed |= _reads(descendants(statement)) - done
             if isinstance(statement, ast.Assign):
-                done |= {name for name in _stored(statement.targets) if not name.startswith(".")}
+                done |= {
+                    name for name in _standing(_all(statement.targets), ast.Store) if not name.startswith(".")
+                }
 
 
-def _reads(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    """The names and attributes that are read; what is written into in place is read, too."""
-    found = set(_changed_in_place(nodes))
-    for node in _all(nodes):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-            found.add(f".{node.attr}")
-        elif isinstance(node, ast.AugAssign):
-            found |= _stored([node.target])
-    return frozenset(found)
+def _reads(found: list[ast.AST]) -> frozenset[str]:
+    """The names and attributes that nodes read; what is written into in place is read, too."""
+    stepped = [one for node in found if isinstance(node, ast.AugAssign) for one in descendants(node.target)]
+    return _standing(found, ast.Load) | _standing(stepped, ast.Store) | names_written(found)
 
 
-def _stored(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    found = set()
-    for node in _all(nodes):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            found.add(f".{node.attr}")
-    return frozenset(found)
-
-
-def _changed_in_place(nodes: Iterable[ast.AST]) -> frozenset[str]:
-    return frozenset([written_name(node) for node in _all(nodes) if type(node) in WRITING]) - {""}
+def _standing(found: list[ast.AST], context: type[ast.expr_context]) -> frozenset[str]:
+    """The names, and attributes as `.name`, among nodes that stand there to be read, or to be set."""
+    return frozenset(
+        [
+            node.id if isinstance(node, ast.Name) else f".{node.attr}"
+            for node in found
+            if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, context)
+        ]
+    )
 
 
 def _all(nodes: Iterable[ast.AST]) -> list[ast.AST]:

@@ -24,6 +24,7 @@ _TOTALS = having("total") & {"sum"}
 _EXTREMES = having("extreme")
 _MEASURES = having("total", "norm", "extreme")
 _OF_MEASURES = frozenset("add sub mul abs".split())
+_SCALING = having("scale")
 _LINEAR_IN_EACH = having("linear") | VIEWS
 _ROUNDED = having("saturate", "exponential", "wave", "row") - {
     "clamp"
@@ -179,7 +180,7 @@ def _large_sum(value: Value, context: Context) -> Truth:
 def _is_coarse(value: Value, context: Context) -> bool:
     """A multiple of a uniform number, or of the difference between a number and what was rounded: digits are lost before."""
     value, grain = stripped(value), 1.0
-    while value.op in ("mul", "div", "neg") and value.first is not None:
+    while value.op in _SCALING and value.first is not None:
         parts = list(value.operands.values())
         if value.op == "mul" and parts[0].is_constant:
             parts.reverse()

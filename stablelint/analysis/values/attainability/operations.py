@@ -227,7 +227,7 @@ RULES: Mapping[str, Rule | ZeroAndEnds] = {
     **dict.fromkeys(("log", "log2", "log10"), _of_logarithm),
     **dict.fromkeys(("exp", "exp2"), _of_exponential),
     **dict.fromkeys(("abs", "pow"), _of_power),
-    **dict.fromkeys(("add", "sub", "mul", "div"), _of_arithmetic),
+    **dict.fromkeys(having("arithmetic"), _of_arithmetic),
     **dict.fromkeys(
         ("clamp", "maximum", "minimum"), lambda op, operands, _, lies: clamped(op, operands, lies)
     ),
