@@ -15,6 +15,7 @@ from stablelint.runtime.program.frames import is_library, parse_file
 from stablelint.runtime.program.location import Location
 from stablelint.runtime.program.nodes import FUNCTIONS, SCOPES, owner_of
 from stablelint.syntax.names import names_in
+from stablelint.syntax.signatures import defaults_of
 
 END = 1 << 30  # a row behind all others
 _REGISTERS = ("register_buffer", "register_parameter", "add_module")
@@ -135,13 +136,7 @@ def default_of(tree: ast.Module, code: CodeType, name: str) -> ast.expr | None:
 
 def default_in(function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, name: str) -> ast.expr | None:
     """The same of a function as syntax."""
-    given = function.args
-    placed = [*given.posonlyargs, *given.args]
-    pairs = [
-        *zip(placed[::-1], given.defaults[::-1], strict=False),
-        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
-    ]
-    return next((default for one, default in pairs if one.arg == name), None)
+    return next((default for one, default in defaults_of(function) if one.arg == name), None)
 
 
 def in_class(owner: object, name: str) -> tuple[ast.AST, CodeType] | None:
