@@ -15,8 +15,8 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import node_at
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.provenance.frozen import Unregistered, left_behind
 from stablelint.runtime.crash.provenance.statements import last_in, value_for
+from stablelint.runtime.crash.provenance.unregistered import Unregistered, left_behind
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.failing import called
 from stablelint.runtime.crash.repairs.onward import by_edit, counted_anew, likely

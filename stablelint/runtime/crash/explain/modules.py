@@ -16,8 +16,9 @@ from stablelint.runtime.crash.explanation import Explanation, Operand
 from stablelint.runtime.crash.expression import given_by_name, value_of
 from stablelint.runtime.crash.general import tried
 from stablelint.runtime.crash.layers import shapes_through_layers
-from stablelint.runtime.crash.provenance.frozen import frozen, unregistered
+from stablelint.runtime.crash.provenance.frozen import frozen
 from stablelint.runtime.crash.provenance.history import history
+from stablelint.runtime.crash.provenance.unregistered import unregistered
 from stablelint.runtime.crash.repairs.edits import Edit
 from stablelint.runtime.crash.repairs.onward import Onward
 from stablelint.runtime.crash.repairs.outer import value_in

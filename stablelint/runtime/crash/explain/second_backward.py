@@ -190,9 +190,8 @@ def _detached_in_turn(scene: Scene, names: set[str]) -> list[str]:
         at = resolve(frame.site)
         loop = loop_around(at.filename, at.row)
         for name in sorted(carried_names(loop.body) & names) if loop is not None else ():
-            stores = (
-                one for one in ast.walk(loop or ast.Pass()) if isinstance(one, ast.Name) and one.id == name
-            )
+            inner = ast.walk(loop or ast.Pass())
+            stores = (one for one in inner if isinstance(one, ast.Name) and one.id == name)
             row = max(at.row, *(one.lineno for one in stores if isinstance(one.ctx, ast.Store)))
             statement = statement_at(replace(at, row=row))
             anew = f"{name} = {_without_graph(name, frame.names.get(name))}"

@@ -80,9 +80,8 @@ def _uneven(scene: Scene, given: Shape, wanted: Shape) -> Iterator[str]:
     """A size that was cut into so many parts, as heads are, and that they do not divide; what both begin with is kept."""
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(given, wanted, strict=False)))
     for place, (count, each) in enumerate(pairwise(wanted[alike:]), alike):
-        sizes = (
-            size // parts for size in given[alike:] for parts in (1, *wanted) if parts > 0 == size % parts
-        )
+        ways = ((size, parts) for size in given[alike:] for parts in (1, *wanted) if parts > 0)
+        sizes = (size // parts for size, parts in ways if size % parts == 0)
         for whole in (one for one in sizes if count > 1 and one // count == each and one % count):
             why = f": {whole} // {count} is {each}, and leaves {whole % count}"
             yield from (told + why for told in _divisors(scene, place, whole, count))

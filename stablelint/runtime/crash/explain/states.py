@@ -116,9 +116,8 @@ def _of_wrapper(scene: Scene, prefix: str, frame: Frame | None, *, added: bool) 
     side, other = ("state", "module") if added else ("module", "state")
     summary = f"{which} of the {side}{whose} begin with {prefix!r}, those of the {other} do not"
     keys = f"key.removeprefix({prefix!r})" if added else f"{prefix!r} + key"
-    state = (
-        ast.unparse(scene.node.args[0]) if isinstance(scene.node, ast.Call) and scene.node.args else "state"
-    )
+    args = scene.node.args if isinstance(scene.node, ast.Call) else []
+    state = ast.unparse(args[0]) if args else "state"
     advice = f"{{{keys}: value for key, value in {state}.items(){kept}}}"
     wraps = re.compile(rf"\b{_WRAPPERS.get(prefix, 'no wrapper')}\(")
     wrapped = tuple(("it is wrapped here", at) for at in scene.calls(wraps)[:1])

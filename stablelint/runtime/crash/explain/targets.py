@@ -122,9 +122,8 @@ def index_out_of_range(scene: Scene, _: re.Match[str]) -> Explanation | None:
     indices, weight = frame.frame.f_locals["input"], frame.frame.f_locals["weight"]
     operands = scene.operand(indices, "input"), scene.operand(weight, "weight")
     rows = weight.shape[0]
-    summary = (
-        f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; {scene.module_name()} has {rows} rows"
-    )
+    summary = f"{operands[0].name} holds {_outside(indices, 0, rows - 1)}; "
+    summary += f"{scene.module_name()} has {rows} rows"
     past = history(scene)
     made = past.largest(operands[0].name, rows) if past is not None else 0
     largest = max(made, int(indices.max()))
@@ -280,9 +279,8 @@ def element_out_of_range(scene: Scene, match: re.Match[str]) -> Explanation | No
 def lengths(scene: Scene, match: re.Match[str]) -> Explanation | None:
     """Lengths of what a model was given, in place of those of the scores that it gave."""
     frame = scene.called("ctc_loss")
-    scores, held = (
-        (frame.names["log_probs"], frame.names["input_lengths"]) if frame is not None else (None, None)
-    )
+    names = frame.names if frame is not None else {}
+    scores, held = names.get("log_probs"), names.get("input_lengths")
     if held is None or not isinstance(scores, torch.Tensor):
         return None
     steps, longest = int(match[1]), int(max(held))

@@ -103,9 +103,8 @@ class _Known(dict[str, object]):
                 known = self._call is not None and self._call.args and self.is_direct()
                 found = ast.unparse(self._call.args[0]) if self._call is not None and known else None
             case "inner":
-                owner = (
-                    None if self._scene.frames[-1].mine else self._scene.frames[-1].frame.f_locals.get("self")
-                )
+                last = self._scene.frames[-1]
+                owner = None if last.mine else last.frame.f_locals.get("self")
                 found = type(owner).__name__ if owner is not None else None
             case "near":
                 held = dir(type(self._scene.frames[-1].frame.f_locals.get("self")))

@@ -208,9 +208,8 @@ class _Record(TorchFunctionMode):
 
     def written(self, node: Any) -> Written | None:
         """Where what a node kept was kept, and written."""
-        behind = (
-            (one, [each for each, _ in one.node.next_functions]) for one in self.all if one.node is not None
-        )
+        known = (one for one in self.all if one.node is not None)
+        behind = ((one, [each for each, _ in one.node.next_functions]) for one in known)
         kept = next((one for one, inner in behind if node in (one.node, *inner)), None)  # of one operation
         if kept is None or not kept.sites:
             return None

@@ -165,9 +165,8 @@ def is_given_by_others(owner: object, name: str, code: CodeType) -> bool:
     kind = owner if isinstance(owner, type) else type(owner)
     for method in (each for one in kind.__mro__ for each in vars(one).values()):
         if isinstance(method, FunctionType) and method.__code__ is not code:
-            tree = (
-                None if is_library(method.__code__.co_filename) else parse_file(method.__code__.co_filename)
-            )
+            filename = method.__code__.co_filename
+            tree = None if is_library(filename) else parse_file(filename)
             found = _all_in(scope_of(tree, method.__code__), name) if tree is not None else []
             if any(_of_self(one, name) and not is_nothing_yet(value_for(one, name)) for one in found):
                 return True

@@ -101,9 +101,8 @@ class Configured:
             made, scope = self.scene.origins.maker(owner) or (None, self.scope)
             given = _given(made, scope, owner).get(name)
             value = entry(owner, (name,))
-            places = (
-                [scope.at(given)] if given is not None else [at for _, at in settled(self.scene, name, value)]
-            )
+            known = settled(self.scene, name, value) if given is None else [(given, scope.at(given))]
+            places = [at for _, at in known]
             yield from ((f"{self._written((*outer, name))} is {value} from here", at) for at in places)
 
 
