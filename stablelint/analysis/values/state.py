@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Protocol
 
@@ -36,6 +37,9 @@ def identity(value: Value) -> Hashable:
     if isinstance(constant, int | float):
         return "number", float(constant)
     return value.key
+
+
+_POSITIVE = Interval(0.0, math.inf, lo_open=True)
 
 
 @dataclass(slots=True)
@@ -102,7 +106,7 @@ class State:
     @property
     def narrows(self) -> bool:
         """Whether a test on the path has told where some value lies."""
-        return bool(self.facts or self.selecting)
+        return bool(self.facts or self.gaps or self.selecting)
 
     def effective(self, value: Value, depth: int = _FOLLOWED) -> Interval:
         """The value's interval, narrowed by what the path has tested of it, or of what it was made from before."""
@@ -111,8 +115,8 @@ class State:
         fact = self.facts.get(value.key)
         if fact is None and self.selecting and value.op in TOTALS:
             fact = total_of_some(value.op, value.operands, value.interval, self.selecting)
-        if fact is None and value.op == "sub" and self.gaps:
-            fact = self.gap(value.operands)
+        if fact is None and value.op in ("add", "sub") and self.gaps:
+            fact = self.gap(value.operands) if value.op == "sub" else self._total(value)
         if fact is None and depth and value.op in self.following:
             fact = self._derived(value, depth - 1)
         if fact is None:
@@ -194,6 +198,19 @@ class State:
             return None
         left, right = operands.values()
         return self.gaps.get((identity(left), identity(right)))
+
+    def tell_from_zero(self, one: Value, other: Value) -> None:
+        """Records that one of two values is not 0 from here on: if neither is negative their sum is positive."""
+        for left, right in ((one, other), (other, one)):
+            self.gaps[("sum", identity(left)), identity(right)] = _POSITIVE
+
+    def _total(self, value: Value) -> Interval | None:
+        """That a sum is positive, where neither of its two operands is negative, and not both are 0."""
+        parts = [*value.operands.values()]
+        if len(parts) != 2 or any(part.interval.lo < 0 for part in parts):
+            return None
+        left, right = map(identity, parts)
+        return self.gaps.get((("sum", left), right))
 
     def relate(self, left: Hashable, right: Hashable, gap: Interval) -> None:
         """Records where the difference of two values, each known by an identity, lies from here on."""

@@ -165,3 +165,33 @@ def test_a_class_without_a_member_is_not_read_by_its_members(result: str, shown:
         return {result}
     """
     assert ((2, "SL102") in support.open_(code)) is shown
+
+
+NORMS = "def f(x, y):\n    n, m = x.norm(), y.norm()\n"
+SUMS = {
+    "neither branch": f"{NORMS}    if n == 0 and m == 0:\n        return x\n    return x / (m + n)",
+    "negated": f"{NORMS}    if not (n == 0 and 0 == m):\n        return x / (n + m)\n    return x",
+    "either": f"{NORMS}    assert n > 0 or m != 0\n    return x / (n + m)",
+    "truths": f"{NORMS}    if not n and not m:\n        return x\n    return x / (n + m)",
+}
+
+
+@pytest.mark.parametrize("code", SUMS.values(), ids=SUMS)
+def test_the_sum_of_two_of_which_one_is_not_0_is_not_0(code: str) -> None:
+    assert open_(code) == []
+
+
+NOT_TOLD = {
+    "both may be": f"{NORMS}    if n >= 0 or m > 0:\n        return x / (n + m)\n    return x",
+    "both are": f"{NORMS}    if n == 0 and m == 0:\n        return x / (n + m)\n    return x",
+    "one is": f"{NORMS}    if n == 0 or m == 0:\n        return x / (n + m)\n    return x",
+    "after the test": f"{NORMS}    if n == 0 and m == 0:\n        x = x + 1\n    return x / (n + m)",
+    "another since": f"{NORMS}    if n == 0 and m == 0:\n        return x\n    n = x.abs().max()\n    return x / (n + m)",
+    "opposite signs": "def f(x, y):\n    n, m = x.norm(), y.sum()\n    assert n != 0 or m != 0\n    return x / (n + m)",
+    "three": f"{NORMS}    k = x.abs().max()\n    assert n != 0 or m != 0 or k != 0\n    return x / (n + m)",
+}
+
+
+@pytest.mark.parametrize("code", NOT_TOLD.values(), ids=NOT_TOLD)
+def test_a_sum_of_which_both_may_be_0_or_of_other_signs_is_told(code: str) -> None:
+    assert "SL102" in open_(code)

@@ -53,6 +53,10 @@ def assume(test: Value, truth: bool, state: State) -> None:
     elif op in ("logical_or", "python.or") and not truth:
         for operand in operands:
             assume(operand, False, state)
+    elif op in ("logical_and", "logical_or", "python.and", "python.or"):
+        one, other = (_not_zero(operands[end], truth) for end in (0, -1))
+        if one is not None and other is not None and len(operands) == 2:
+            state.tell_from_zero(one, other)
     elif op in _NOT and len(operands) == 2:
         compare(op if truth else _NOT[op], operands[0], operands[1], state)
     elif (op in ("all", "any", "python.all", "python.any") or op in _SINGLE) and operands:
@@ -67,6 +71,27 @@ def assume(test: Value, truth: bool, state: State) -> None:
         _truthy(test, state)
     elif test.kind in NUMERIC and _is_open(test):
         state.learn(test, Interval.point(0.0))
+
+
+def _not_zero(test: Value, truth: bool) -> Value | None:
+    """The value that is not 0, or is above it, where a test is true (or false)."""
+    operands = list(test.operands.values())
+    if test.op in ("logical_not", "python.not") and operands:
+        return _not_zero(operands[0], not truth)
+    if test.op in _NOT and len(operands) == 2:
+        left, right = operands
+        says = test.op if truth else _NOT[test.op]
+        sides = (says, left, right), (_FLIP[says], right, left)
+        return next((value for says, value, bound in sides if _tells_from_zero(says, bound)), None)
+    return test if truth and test.kind in NUMERIC else None
+
+
+def _tells_from_zero(op: str, bound: Value) -> bool:
+    """Whether what stands so to a number is not 0, or above it."""
+    number = bound.constant()
+    if not isinstance(number, int | float):
+        return False
+    return (op == "ne" and number == 0) or (op == "gt" and number >= 0)
 
 
 def _is_open(value: Value) -> bool:
