@@ -236,4 +236,4 @@ def test_a_result_in_place_is_no_place_for_a_test_of_it() -> None:
             x = torch.where(x <= 0.003, x * 12.9, x.pow(1.0 / 2.4))
             return x * 255.0
         """)
-    assert written["SL503"] == ("torch.where(x <= 0.003, 1, x)",)
+    assert written["SL503"] == ("x.clamp(min=0.003)",)
