@@ -47,19 +47,6 @@ def check_caught(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """A division of Python's numbers raises: who catches that has seen to it, and what divides by it again would raise."""
     if not proposal.template.startswith(("max($", "($")):
         return
-    terms = (
-        {node.left, node.right} if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else {node}
-    )
-    for link in tree.ancestors(node):
-        if isinstance(link.parent, ast.If) and link.field == "orelse":
-            asked = nodes_below(ast.Expr(link.parent.test), ast.Compare)
-            zeros = {
-                ast.unparse(one.left)
-                for one in asked
-                if [ast.unparse(each) for each in one.comparators] == ["0"]
-            }
-            if {*map(ast.unparse, terms)} <= zeros:
-                raise Withheld(f"the test on line {link.parent.lineno} has seen to 0")
     function, given = function_of(tree, node), next(reversed(loads(node)), None)
     is_setting = isinstance(node, ast.Name) or called_name(node) == "float"
     if is_setting and function and given and takes(function, given.id) and proposal.template.startswith("("):

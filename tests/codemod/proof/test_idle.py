@@ -181,15 +181,3 @@ def test_of_several_lowest_numbers_none_is_changed_alone(fill: str, beside: str,
         assert "torch.finfo(a.dtype).min" in rewritten(source, change)
     else:
         assert why in withheld(source, change)
-
-
-@pytest.mark.parametrize(("test", "is_seen_to"), [("a == 0 and b == 0", True), ("a == 0", False)])
-def test_a_sum_of_what_a_test_has_found_not_to_be_0_is_no_0(test: str, is_seen_to: bool) -> None:
-    source = (
-        f"def f(a, b):\n    if {test}:\n        y = 0\n    else:\n        y = a * b / (a + b)\n    return y\n"
-    )
-    change = proposal(source, "a + b", "($x or 1)", x="a + b")
-    if is_seen_to:
-        assert "the test on line 2 has seen to 0" in withheld(source, change)
-    else:
-        assert "or 1)" in rewritten(source, change)
