@@ -59,8 +59,8 @@ def tells_new_from_old(one: str, other: str) -> bool:
 
 # What becomes of a result.
 names_a_reader = _says(
-    r"^(int|ceil|floor|print|format|item|tolist|numpy|isclose|allclose|assert\w*|write|info|debug|warn(ing)?|"
-    r"log_\w*|record\w*|add_scalars?|set_postfix|set_description|plot|imshow)$"
+    r"^(int|long|round|trunc|ceil|floor|item|tolist|numpy|isclose|allclose|assert\w*|print|format|write|info|debug|"
+    r"warn(ing)?|log_\w*|record\w*|add_scalars?|set_postfix|set_description|plot|imshow)$"
 )
 
 # Where code stands.

@@ -60,6 +60,7 @@ def facts_of(code: str, root: Path) -> set[str]:
         ("magnitude", "return a / (b.abs() * both)", "return a / (b * both)"),
         ("magnitude", "return a.abs().log()", "return (both - a.abs()).exp()"),
         ("only_read", "return int(a / b)", "return both * (a / b)"),
+        ("only_read", "return torch.round(a / b)", "return torch.relu(a / b)"),
         ("only_read", "print(f'{a / b}')", "both.copy_(a / b)"),
         ("only_read", "return a / b > both", "return (a / b)[both > 0]"),
         ("only_read", "return (a / b).item()", "return (a / b).mean()"),
