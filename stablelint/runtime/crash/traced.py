@@ -71,7 +71,8 @@ def _begun(way: list[Past], what: str) -> Iterator[_Told]:
     last = next((one for one in reversed(way) if one.at is not None), None)
     if last is not None and last.at is not None:
         yield what, last.at
-        calls = [("it is called here", at) for at in last.callers[:1] if not at.expression.startswith("for ")]
+        outer = [at for at in last.callers if last.at.expression not in at.expression][:1]
+        calls = [("it is called here", at) for at in outer if not at.expression.startswith("for ")]
         yield from ([*_array((last.at, *last.callers))] if last.operation in _CONVERTS else []) or calls
 
 

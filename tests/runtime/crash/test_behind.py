@@ -6,6 +6,9 @@ import pytest
 
 pytest.importorskip("torch")
 
+from stablelint.runtime.crash import traced
+from stablelint.runtime.crash.provenance.history import Past
+from stablelint.runtime.program.location import Location
 from tests.runtime.crash.crashes import HEAD, TRAIN
 from tests.runtime.crash.running import explained
 
@@ -257,3 +260,13 @@ def test_an_array_is_float64_by_default_where_nothing_tells_its_type(
     assert found is not None, error
     assert "x is float64" in found.summary
     assert any("unless they are told otherwise" in one for one in found.because) is by_default
+
+
+def test_the_call_of_a_function_is_told_and_no_comprehension_around_what_it_makes() -> None:
+    texts = ("torch.tensor(one)", "[torch.tensor(one) for one in rows]", "columns(rows)")
+    at, *callers = (Location("train.py", row, None, text, "") for row, text in enumerate(texts))
+    past = Past("tensor", at, (1,), "float32", False, None, (), False, False, None, tuple(callers))
+    assert [*traced._begun([past], "x is float32")] == [
+        ("x is float32", at),
+        ("it is called here", callers[1]),
+    ]

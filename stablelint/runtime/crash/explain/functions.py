@@ -39,9 +39,8 @@ def saved(scene: Scene, _: re.Match[str]) -> Explanation | None:
     advice = "; ".join([first, *(f"{text} = {context}.{name}" for text, name in found)])
     if missing - {one for text, _ in found for one in text.split(", ")}:
         advice = f"save_for_backward({', '.join(wanted)}) in forward, if all of them are tensors"
-    summary = (
-        f"backward of {kind.__name__} unpacks {len(wanted)} tensors, and its forward saves {len(given)}: "
-    )
+    summary = f"backward of {kind.__name__} unpacks {len(wanted)} tensors, "
+    summary += f"and its forward saves {len(given)}: "
     saving = (("forward saves here", Location.of(saves[0], inspect.getsourcefile(kind.forward) or "")),)
     return Explanation("backward", summary + ", ".join(given), advice=(advice,), other=saving)
 
