@@ -79,8 +79,8 @@ def _only_ends(tree: Tree, block: ast.Try, handler: ast.ExceptHandler) -> bool:
 
 def check_zeros(tree: Tree, proposal: Proposal, node: ast.expr) -> None:
     """What is set to 0 has a logarithm of -inf, which may be meant; a bound is for the product of both, `p * p.log()`."""
-    calls = (one for one in (link.parent for link in tree.ancestors(node)) if isinstance(one, ast.Call))
-    call, function = next(calls, None), function_of(tree, node)
+    around = (one for one in (link.parent for link in tree.ancestors(node)) if isinstance(one, ast.Call))
+    call, function = next(around, None), function_of(tree, node)
     if call is None or called_name(call) not in _LOGARITHMS or ".clamp_min(" not in proposal.template:
         return
     parts, product = list(islice(parts_of(tree, node), _NEAR)), tree.link(call).parent
