@@ -65,6 +65,7 @@ _REPEATING = (ast.For, ast.AsyncFor, ast.While, ast.ListComp, ast.GeneratorExp)
 _DIFFERENTIATING = frozenset(
     "detach grad requires_grad requires_grad_ register_hook set_grad_enabled create_graph".split()
 )
+_DIFFERENTIATES = ("grad", "backward", "enable_grad", "jacobian", "hessian")
 _MADE_UP = having("draw", "create")  # no data
 _RECORDED = "evaluation records a graph that nothing uses: no_grad is missing"
 _NEVER = "the model is trained in evaluation mode: dropout and batch normalisation are off, and nothing calls train()"
@@ -119,13 +120,25 @@ def evaluated_in_training_mode(review: Review, rule: Rule) -> Sites:
 
 def _depends_on_mode(call: ast.Call, review: Review) -> bool | None:
     """Whether a model does whose class other files define, by the layers that these build; None where they are not seen."""
+    known = [_is_modal(_calls_of(one), one.module) for one in _classes_run(call, review)]
+    return known[0] if known else None
+
+
+def _differentiates(call: ast.Call, review: Review) -> bool:
+    """Whether a model takes gradients in its own pass, as one that adapts itself to a task does."""
+    return any(
+        called(one) in _DIFFERENTIATES for info in _classes_run(call, review) for one in _calls_of(info)
+    )
+
+
+def _classes_run(call: ast.Call, review: Review) -> list[ClassInfo]:
+    """The classes of the project of which the model is made that a call runs."""
     makers = bound_anywhere(spelled(call.func), review.module.source.tree)
     made = (
         one for maker in makers for one in (maker, *nodes_below(maker, ast.Call)) if isinstance(one, ast.Call)
     )
-    found = [review.project.resolve(one.func, review.module) for one in made]
-    known = [_is_modal(_calls_of(one), one.module) for one in found if isinstance(one, ClassInfo)]
-    return known[0] if known else None
+    found = (review.project.resolve(one.func, review.module) for one in made)
+    return [one for one in found if isinstance(one, ClassInfo)]
 
 
 def _calls_of(info: ClassInfo, depth: int = 3) -> list[ast.Call]:
@@ -264,10 +277,10 @@ def evaluation_keeps_graph(review: Review, rule: Rule) -> Sites:
         calls = [n for n in calls_in(root) if runs_module(n, models)] if not gathered else []
         # Where a method takes something of the result at once, `model(x).argmax(1)`, nothing is kept.
         whole = (n for n in calls if not isinstance(next(ancestors(n, root), None), ast.Attribute))
-        recorded = [n for n in whole if _is_recorded(n, root, review.module)]
+        recorded = [n for n in whole if _is_recorded(n, root, review)]
         if recorded or any(graph_is_off(n, root) for n in calls):  # what else of the model is run there, too
             parts = (n for n in calls_in(root) if runs_part(n, models))
-            recorded += [n for n in parts if _is_recorded(n, root, review.module)]
+            recorded += [n for n in parts if _is_recorded(n, root, review)]
         # Each statement alone: what else a loop does may need its gradients, as an attack does.
         first = {next(iter(around(n, root, ast.stmt))): n for n in sorted(recorded, key=start, reverse=True)}
         decorated = (
@@ -311,7 +324,7 @@ def _gathered(
     """Outputs that loops put into collections, the calls of the models, and whether those are joined to one tensor."""
     for kept in kept_in(root, review.module):
         sources = ((part, _output_of(part, models, kept.at, root)) for part in kept.parts)
-        parts = [(p, s) for p, s in sources if s and _is_recorded(s, root, review.module, "detach")]
+        parts = [(p, s) for p, s in sources if s and _is_recorded(s, root, review, "detach")]
         off = not parts or graph_is_off(kept.at, root)
         if off or known_collection(kept, root, review) is None or is_emptied(kept):
             continue
@@ -328,10 +341,10 @@ def _models_set(call: ast.Call, root: ast.AST) -> set[str]:
     return {subject(call), *(assigned(above)[0] if above is not None else ())}
 
 
-def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: str) -> bool:
+def _is_recorded(call: ast.Call, root: ast.AST, review: Review, *allowed: str) -> bool:
     """Whether a pass in evaluation mode records a graph that nobody differentiates: in loops, or in a script itself."""
     loops = [n for n in around(call, root, *_REPEATING) if not backs_below(n)]
-    alone = isinstance(root, ast.Module) and not _is_tried_out(call, root, module)
+    alone = isinstance(root, ast.Module) and not _is_tried_out(call, root, review.module)
     tried = around(call, root, ast.Assert) or is_test(root)
     if graph_is_off(call, root) or tried or not (loops or alone):
         return False
@@ -342,7 +355,7 @@ def _is_recorded(call: ast.Call, root: ast.AST, module: ModuleInfo, *allowed: st
     modes = [n for n in set_before if run & _models_set(n, root)]
     modes.sort(key=start)
     return (
-        not (asks or trains)
+        not (asks or trains or _differentiates(call, review))
         and [mode_of(n) for n in modes][-1:] == ["eval"]
         and not any(exclusive(n, modes[-1], root) for n in modes)
     )

@@ -68,6 +68,36 @@ def test_outputs_whose_gradient_callers_can_ask_for_keep_their_graph() -> None:
     assert findings("SL615", asked) == ["preds.append(model(x))"]
 
 
+@pytest.mark.parametrize(
+    ("taken", "told"),
+    [
+        ("torch.autograd.grad(loss, self.fc.parameters())", []),
+        ("[loss.backward()] and [p.grad for p in self.fc.parameters()]", []),
+        ("torch.stack([loss, loss])", ["outputs.append(net(x))"]),
+    ],
+)
+def test_a_model_that_takes_gradients_in_its_pass_needs_a_graph(taken: str, told: list[str]) -> None:
+    model = f"""
+class Adapted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def adapt(self, x):
+        loss = self.fc(x).square().mean()
+        return {taken}
+
+    def forward(self, x):
+        return self.fc(x) * self.adapt(x)[0]
+
+
+net = Adapted()
+net = net.cuda()
+"""
+    evaluate = EVALUATE.replace("(model, loader)", "(loader)").replace("model", "net")
+    assert findings("SL615", model + evaluate.format(line="outputs.append(net(x))")) == told
+
+
 def test_a_function_that_is_called_under_no_grad() -> None:
     line = "outputs.append(model(x))"
     decorated = EVALUATE.replace("def evaluate", "@torch.no_grad()\ndef evaluate")
