@@ -15,10 +15,10 @@ a fact whose weight changes its sign between folds, has not the sign that it is 
 of what was left out, is reported and dropped. Needs scikit-learn.
 
 A flaw, which the text alone shows, has no operand for the facts to speak of. Its chance starts from that of its rule:
-the share of those that were drawn and read. What `judgements.jsonl` and the repairs say of the rule comes before them and
-counts as PRIOR rows: its judges asked what is worth a rewrite, of what was once called likely, and repairs were searched
-for by their kinds; how such shares relate to the chance of a repair is measured over all rules (Platt). What the few facts
-that tell on flaws add is a second logistic regression, over that chance, in which no row's own label takes part.
+the share of those that were repaired, or drawn and read. What `judgements.jsonl` says of the rule comes before them and
+counts as PRIOR rows: its judges asked what is worth a rewrite, of what was once called likely, and how such a share relates
+to the chance of a repair is measured over all rules (Platt). What the few facts that tell on flaws add is a second logistic
+regression, over that chance, in which no row's own label takes part.
 """
 
 import argparse
@@ -349,7 +349,10 @@ def judgements() -> list[Record]:
 
 
 class Shares:
-    """By rule: the share of its flaws that are worth a change; how many decide on it, how many of those were worth it."""
+    """By rule: the share of its flaws that are worth a change; how many decide on it, how many of those were worth it.
+
+    A repair counts as one that was read and worth it, what stands beside repairs as one that was not.
+    """
 
     def __init__(self, rows: list[Record]) -> None:
         self._judged, self._family = Counter[Any](), Counter[Any]()
@@ -361,25 +364,26 @@ class Shares:
             self._drawn[r["code"], r["label"] == 1] += 1
         for r in (r for r in rows if r["source"] in BY_REPAIRS and r["code"] and is_flaw(r)):
             self._repaired[r["code"], r["label"] == 1] += 1
-            self._repaired[None, r["label"] == 1] += 1
-        self._prior = as_drawn([r for r in drawn_flaws(rows) if r["draw"] != BY_DIFFS], self._known)
+        drawn_at_random = [r for r in drawn_flaws(rows) if r["draw"] != BY_DIFFS]
+        self._merged = as_drawn(drawn_at_random, self._by_judges)
 
     def of(self, code: str, without: int | None = None) -> tuple[float, int, int]:
         """The share of a rule; `without` is the label of a row that takes no part."""
         worth = self._drawn[code, True] - (without == 1)
         noise = self._drawn[code, False] - (without == 0)
-        share = smoothed(worth, noise, self._prior(code), PRIOR)
+        share = smoothed(
+            worth + self._repaired[code, True],
+            noise + self._repaired[code, False],
+            self._merged(self._by_judges(code)),
+            PRIOR,
+        )
         if worth + noise < ENOUGH:  # those that were judged are told of, too
             worth, noise = worth + self._judged[code, True], noise + self._judged[code, False]
         return share, worth + noise, worth
 
-    def _known(self, code: str) -> list[float]:
-        """The log-odds that judges give a rule, and by how much more its flaws were repaired than those beside them."""
+    def _by_judges(self, code: str) -> float:
         of_family = smoothed(self._family[code[:3], True], self._family[code[:3], False], 0.5, 1.0)
-        by_judges = smoothed(self._judged[code, True], self._judged[code, False], of_family, 3.0)
-        usual = smoothed(self._repaired[None, True], self._repaired[None, False], 0.5, 1.0)
-        repaired = smoothed(self._repaired[code, True], self._repaired[code, False], usual, 3.0)
-        return [log_odds(by_judges), log_odds(repaired) - log_odds(usual)]
+        return smoothed(self._judged[code, True], self._judged[code, False], of_family, 3.0)
 
 
 class Flaws:
@@ -420,12 +424,14 @@ def drawn_flaws(rows: list[Record], unseen: bool = False) -> list[Record]:
     return [r for r in rows if r["source"] in ("sample", *([UNSEEN] if unseen else [])) and is_flaw(r)]
 
 
-def as_drawn(drawn: list[Record], known: Callable[[str], list[float]]) -> Callable[[str], float]:
-    """The share of a rule's flaws that are worth a change among those drawn at random, by what is known (Platt, 1999)."""
+def as_drawn(drawn: list[Record], by_judges: Callable[[str], float]) -> Callable[[float], float]:
+    """What a share of judges, who say what is worth a rewrite, comes to among findings drawn at random (Platt, 1999)."""
+    import numpy as np
     from sklearn.linear_model import LogisticRegression
 
-    scale = LogisticRegression(C=1.0).fit([known(r["code"]) for r in drawn], [r["label"] for r in drawn])
-    return lambda code: float(scale.predict_proba([known(code)])[0, 1])
+    odds = np.array([[log_odds(by_judges(r["code"]))] for r in drawn])
+    scale = LogisticRegression(C=1.0).fit(odds, [r["label"] for r in drawn])
+    return lambda p: float(scale.predict_proba([[log_odds(p)]])[0, 1])
 
 
 def log_odds(p: float) -> float:

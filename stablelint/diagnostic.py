@@ -43,7 +43,7 @@ class Level(StrEnum):
     POSSIBLE = "possible"
 
 
-LIKELY_FROM = 0.12
+LIKELY_FROM = 0.14
 """The confidence from which a finding is likely; `benchmarks/calibrate.py fit` tells what others would show."""
 
 

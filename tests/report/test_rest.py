@@ -70,9 +70,9 @@ def test_equal_expressions_are_told_once_with_their_other_places() -> None:
 
 
 def test_a_confidence_is_rounded_down_and_never_to_nothing() -> None:
-    text = render("full", result(*(possible(n, c) for n, c in enumerate((0.1199, 0.1, 0.001), 1))), PIPED)
-    assert "below 12%" in text
-    assert [line.split()[2] for line in lines(text)] == ["11%", "10%", "<1%"]
+    text = render("full", result(*(possible(n, c) for n, c in enumerate((0.1399, 0.12, 0.001), 1))), PIPED)
+    assert "below 14%" in text
+    assert [line.split()[2] for line in lines(text)] == ["13%", "12%", "<1%"]
 
 
 def test_at_the_level_possible_nothing_is_left_for_a_line() -> None:
